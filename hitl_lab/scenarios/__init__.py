@@ -1,0 +1,58 @@
+"""Graphs on the real LangGraph that show one thing each, by name; nothing of LangGraph is imported until one is asked for."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ._scenario import Scenario
+
+__all__ = ["all_scenarios", "get", "names"]
+
+# File to the names in it: written down, so that a list of names costs no import of LangGraph.
+_FILES: dict[str, tuple[str, ...]] = {
+    "broken_node": ("broken_node",),
+    "fix_a_split_node": ("fix_a_split_node",),
+    "fix_b_interrupt_before": (
+        "fix_b_interrupt_before",
+        "fix_b_answer_lost",
+        "fix_b_question_then_answer",
+        "fix_b_answer_before_question",
+    ),
+    "fix_c_update_state": ("fix_c_update_state", "fix_c_as_previous_node", "fix_c_as_paused_node"),
+}
+
+
+def names() -> tuple[str, ...]:
+    """The names of all scenarios, in the order of the lessons."""
+    return tuple(name for found in _FILES.values() for name in found)
+
+
+@cache
+def _load(file: str) -> dict[str, Scenario]:
+    module = import_module(f"{__name__}.{file}")
+    found = getattr(module, "SCENARIOS", None) or (module.SCENARIO,)
+    return {scenario.name: scenario for scenario in found}
+
+
+def get(name: str) -> Scenario:
+    """The scenario of that name.
+
+    Raises:
+        KeyError: there is none; the message names the nearest ones.
+    """
+    for file, found in _FILES.items():
+        if name in found:
+            return _load(file)[name]
+    from difflib import get_close_matches
+
+    near = get_close_matches(str(name), names(), n=3, cutoff=0.4)
+    hint = f"did you mean {', '.join(near)}?" if near else "hitl_lab.scenarios.names() lists them"
+    raise KeyError(f"no scenario is called {name!r}: {hint}")
+
+
+def all_scenarios() -> tuple[Scenario, ...]:
+    """All scenarios, also those that what is installed cannot run: see `Scenario.missing()`."""
+    return tuple(get(name) for name in names())
