@@ -22,6 +22,25 @@ _FILES: dict[str, tuple[str, ...]] = {
         "fix_b_answer_before_question",
     ),
     "fix_c_update_state": ("fix_c_update_state", "fix_c_as_previous_node", "fix_c_as_paused_node"),
+    "parallel_sibling": ("parallel_sibling",),
+    "send_fan_out": ("send_fan_out",),
+    "join_waits": ("join_waits", "join_twice", "join_deferred"),
+    "loop_asks": ("loop_asks",),
+    "command_goto": ("command_goto", "command_goto_and_edge"),
+    "router_interrupts": ("router_interrupts",),
+    "two_questions": ("two_questions",),
+    "validation_loop": ("validation_loop",),
+    "two_tasks_ask": (
+        "two_tasks_ask",
+        "two_tasks_one_by_one",
+        "two_tasks_bare_answer",
+        "two_tasks_none",
+        "two_tasks_empty_map",
+        "two_tasks_unknown_id",
+        "two_tasks_answer_then_update",
+    ),
+    "update_discards_sibling": ("update_discards_sibling", "update_as_finished_sibling"),
+    "new_input_while_paused": ("new_input_while_paused",),
 }
 
 

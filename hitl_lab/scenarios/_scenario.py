@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import functools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
@@ -103,6 +104,8 @@ class Scenario:
         topic: the heading it is listed under.
         cases: the reported cases it reproduces, like ("A01",).
         needs: requirements beyond the package's own, like ("langgraph>=1.2",).
+        racy: with durability "async", what is saved depends on timing: hold only sync and exit runs against each other.
+        only: "sync" or "async" where the other kind of run cannot show it, else None.
     """
 
     name: str
@@ -113,6 +116,8 @@ class Scenario:
     topic: str = "basics"
     cases: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    racy: bool = False
+    only: str | None = None
 
     def missing(self) -> str | None:
         """Why the scenario cannot run on what is installed, or None."""
@@ -124,6 +129,21 @@ class Scenario:
             if not need.specifier.contains(found, prereleases=True):
                 return f"{self.name} needs {need}, installed is {found}"
         return None
+
+
+def as_is(node: Callable) -> Callable:
+    """The node itself: what a `build` function puts its nodes through unless `as_async` is given."""
+    return node
+
+
+def as_async(node: Callable) -> Callable:
+    """The node as an async function of the same name and parameters."""
+
+    @functools.wraps(node)
+    async def anode(*args: Any, **kwargs: Any) -> Any:
+        return node(*args, **kwargs)
+
+    return anode
 
 
 @dataclass(frozen=True)
