@@ -41,6 +41,31 @@ _FILES: dict[str, tuple[str, ...]] = {
     ),
     "update_discards_sibling": ("update_discards_sibling", "update_as_finished_sibling"),
     "new_input_while_paused": ("new_input_while_paused",),
+    "subgraph_as_node": ("subgraph_as_node", "subgraph_update_inside", "subgraph_update_parent", "subgraph_streamed"),
+    "subgraph_own_checkpointer": (
+        "subgraph_own_checkpointer",
+        "subgraph_inherited_checkpointer",
+        "subgraph_without_checkpointer",
+        "subgraph_without_checkpointer_sync",
+    ),
+    "subgraph_in_function": ("subgraph_in_function", "subgraph_in_function_own_checkpointer"),
+    "subgraph_nested_twice": ("subgraph_nested_twice",),
+    "subgraph_two_ask": ("subgraph_two_ask", "two_subgraphs_ask"),
+    "parent_command": ("parent_command",),
+    "functional_tasks": ("functional_tasks", "functional_task_asks"),
+    "functional_mutation": ("functional_mutation",),
+    "functional_nested": ("functional_nested",),
+    "swallowed_pause": (
+        "swallowed_by_except",
+        "swallowed_by_finally",
+        "finally_runs_twice",
+        "except_lets_pause_through",
+    ),
+    "retries": ("retry_after_answer", "retry_before_question"),
+    "node_error": ("node_error", "node_error_after_write"),
+    "error_handler": ("error_handler",),
+    "node_timeout": ("node_timeout",),
+    "cached_node": ("cached_node",),
 }
 
 

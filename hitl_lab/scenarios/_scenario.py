@@ -300,9 +300,8 @@ def _perform(now: _Run, action: Action) -> Outcome:
                 chosen = action.select(list(now.graph.get_state_history(config)))
                 config, doing = {**config, **chosen.config}, action.then
             method, args, options = now.plan(doing, config, _state(now, config))
-            returned = getattr(now.graph, method)(*args, **options)
-            if method == "stream":
-                returned = _take(returned, getattr(doing, "stop_after", None))
+            call = getattr(now.graph, method)(*args, **options)
+            returned = _take(call, getattr(doing, "stop_after", None)) if method == "stream" else call
     except Exception as caught:  # an outcome like any other: a traced run must raise it too
         error = caught
     return now.outcome(action, returned, error, _state(now, now.place(action)))
@@ -337,8 +336,8 @@ async def _aperform(now: _Run, action: Action) -> Outcome:
                 chosen = action.select([s async for s in now.graph.aget_state_history(config)])
                 config, doing = {**config, **chosen.config}, action.then
             method, args, options = now.plan(doing, config, await _astate(now, config))
-            returned = getattr(now.graph, f"a{method}")(*args, **options)
-            returned = await (_atake(returned, getattr(doing, "stop_after", None)) if method == "stream" else returned)
+            call = getattr(now.graph, f"a{method}")(*args, **options)
+            returned = await (_atake(call, getattr(doing, "stop_after", None)) if method == "stream" else call)
     except Exception as caught:  # an outcome like any other: a traced run must raise it too
         error = caught
     return now.outcome(action, returned, error, await _astate(now, now.place(action)))

@@ -19,7 +19,7 @@ SCENARIOS = (
     ),
     Scenario(
         name="update_as_finished_sibling",
-        title="update_state as the finished sibling: the join never sees the paused node again",
+        title="update_state as the finished sibling: the thread ends, question and sibling are lost",
         build=build,
         abuild=abuild,
         story=(Invoke({"log": ["order"]}), Update({"log": ["note"]}, as_node="lookup"), Resume("2")),

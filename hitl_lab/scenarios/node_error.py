@@ -1,0 +1,69 @@
+"""A node raises beside a sibling that finished, in the superstep after a pause; then the run goes on with None.
+
+The sibling's write waits as a pending write and only the failed node runs again. But a node that wrote before it raised
+counts as finished: unlike a pause, an exception hands over all of `task.writes`, and the node never runs again.
+"""
+
+import operator
+from functools import partial
+from itertools import count
+from typing import Annotated, TypedDict
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import interrupt
+
+from ._scenario import Continue, Invoke, Resume, Scenario
+from ._send import send_hook
+
+
+class State(TypedDict):
+    log: Annotated[list[str], operator.add]
+
+
+def build(saver, writes_first=False, use_async=False):
+    attempts = count(1)
+
+    def ask(state):
+        return {"log": [f"answer: {interrupt('Book it?')}"]}
+
+    def book(state):
+        return {"log": ["booked"]}
+
+    def pay(state):
+        if writes_first:
+            send = send_hook()
+            send([("log", ["paying"])])
+        if next(attempts) == 1:
+            raise ConnectionError("the bank is closed")
+        return {"log": ["paid"]}
+
+    async def apay(state):
+        return pay(state)
+
+    graph = StateGraph(State)
+    graph.add_node("ask", ask)
+    graph.add_node("book", book)
+    graph.add_node("pay", apay if use_async else pay)
+    graph.add_edge(START, "ask")
+    for node in ("book", "pay"):
+        graph.add_edge("ask", node)
+        graph.add_edge(node, END)
+    # one task at a time, so that `book` has always finished when `pay` fails: a failure cancels what still runs
+    return graph.compile(checkpointer=saver).with_config(max_concurrency=1)
+
+
+def variant(name, title, writes_first):
+    return Scenario(
+        name=name,
+        title=title,
+        build=partial(build, writes_first=writes_first),
+        abuild=partial(build, writes_first=writes_first, use_async=True),
+        story=(Invoke({"log": []}), Resume("yes"), Continue()),
+        topic="errors",
+    )
+
+
+SCENARIOS = (
+    variant("node_error", "A node that raises runs again, its finished sibling does not", False),
+    variant("node_error_after_write", "A node that wrote, then raised, counts as finished and is never run again", True),
+)
