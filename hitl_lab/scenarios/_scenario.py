@@ -104,6 +104,7 @@ class Scenario:
         topic: the heading it is listed under.
         cases: the reported cases it reproduces, like ("A01",).
         needs: requirements beyond the package's own, like ("langgraph>=1.2",).
+        configurable: makes the `configurable` of every action from the usual one and the saver; None leaves it as it is.
         racy: with durability "async", what is saved depends on timing: hold only sync and exit runs against each other.
         only: "sync" or "async" where the other kind of run cannot show it, else None.
     """
@@ -116,6 +117,7 @@ class Scenario:
     topic: str = "basics"
     cases: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    configurable: Callable[[dict[str, Any], Any], dict[str, Any]] | None = None
     racy: bool = False
     only: str | None = None
 
@@ -200,12 +202,15 @@ class _Run:
     durability: str | None
     config: dict[str, Any]
     call: str
+    configurable: Callable[[dict[str, Any], Any], dict[str, Any]] | None
     starts: _Starts = field(default_factory=_Starts)
 
     def place(self, action: Action) -> dict[str, Any]:
         configurable = dict(self.config.get("configurable", {}))
         if action.thread is not None:
             configurable["thread_id"] = f"{configurable.get('thread_id', '1')}-{action.thread}"
+        if self.configurable is not None:
+            configurable = self.configurable(configurable, self.saver)
         return {**self.config, "configurable": configurable, "callbacks": [*self.config.get("callbacks", ()), self.starts]}
 
     def plan(self, action: Action, config: dict[str, Any], before: StateSnapshot | None) -> tuple[str, tuple, dict]:
@@ -249,7 +254,7 @@ class _Run:
 def _start(scenario: Scenario, saver: Any, durability: str | None, config: Any, call: str, use_async: bool) -> _Run:
     build = scenario.abuild if use_async and scenario.abuild else scenario.build
     config = config or {"configurable": {"thread_id": "1"}}
-    return _Run(build(saver), saver, durability, config, call)
+    return _Run(build(saver), saver, durability, config, call, scenario.configurable)
 
 
 def run(
@@ -310,7 +315,7 @@ def _perform(now: _Run, action: Action) -> Outcome:
 def _state(now: _Run, config: dict[str, Any]) -> StateSnapshot | None:
     try:
         return now.graph.get_state(_quiet(config), subgraphs=True)
-    except ValueError:  # no checkpointer, or no thread id
+    except (ValueError, KeyError):  # no checkpointer, or no thread id
         return None
 
 
@@ -346,7 +351,7 @@ async def _aperform(now: _Run, action: Action) -> Outcome:
 async def _astate(now: _Run, config: dict[str, Any]) -> StateSnapshot | None:
     try:
         return await now.graph.aget_state(_quiet(config), subgraphs=True)
-    except ValueError:  # no checkpointer, or no thread id
+    except (ValueError, KeyError):  # no checkpointer, or no thread id
         return None
 
 
