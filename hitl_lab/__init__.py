@@ -1,0 +1,41 @@
+"""See where every write of a LangGraph node goes at a human-in-the-loop pause.
+
+    with hitl_lab.record() as trace:
+        graph.invoke({"messages": [...]}, config)
+        graph.invoke(Command(resume="approved"), config)
+    print(trace.ledger)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hitl_lab.errors import HitlLabError, NotAGraph, TraceFileError, UnsupportedLangGraph
+    from hitl_lab.trace import Trace
+    from hitl_lab.tracing.recorder import record
+
+# Name to module: nothing is imported until it is used, so that importing hitl_lab is cheap and never fails for an
+# unsupported LangGraph.
+_WHERE = {
+    "record": "hitl_lab.tracing.recorder",
+    "Trace": "hitl_lab.trace",
+    "HitlLabError": "hitl_lab.errors",
+    "UnsupportedLangGraph": "hitl_lab.errors",
+    "TraceFileError": "hitl_lab.errors",
+    "NotAGraph": "hitl_lab.errors",
+}
+
+__all__ = ["HitlLabError", "NotAGraph", "Trace", "TraceFileError", "UnsupportedLangGraph", "record"]
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    if name in _WHERE:
+        return getattr(import_module(_WHERE[name]), name)
+    raise AttributeError(f"module 'hitl_lab' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_WHERE])

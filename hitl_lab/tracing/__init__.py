@@ -1,0 +1,1 @@
+"""Recording: events, recorder, and the seams into LangGraph."""

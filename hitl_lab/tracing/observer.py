@@ -1,0 +1,442 @@
+"""One observer a loop: turns what the seams see of a live loop into events. Knows tasks, writes and values, but no
+LangGraph: the seams hand it plain arguments."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from hitl_lab import values
+from hitl_lab.tracing import events as ev
+from hitl_lab.tracing.recorder import Recorder
+
+Write = tuple[str, Any]
+
+
+def guarded(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Keep a fault of the recorder away from the graph: the recorder is removed instead."""
+
+    @functools.wraps(method)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        recorder = self.recorder
+        if recorder.dead or recorder.closed:
+            return None
+        try:
+            return method(self, *args, **kwargs)
+        except Exception as exc:
+            recorder.fail(method.__name__, exc)
+            return None
+
+    return call
+
+
+class TaskLog:
+    """What is known of one task while its superstep is open: the write tuples it made and their keys.
+
+    The tuples are held, so that their identity stands for them until the step ends.
+    """
+
+    __slots__ = ("id", "name", "writes", "keys", "source", "prints", "interrupts", "error", "outcome")
+
+    def __init__(self, id: str, name: str, source: ev.Source | None) -> None:
+        self.id, self.name, self.source = id, name, source
+        self.writes: list[Write] = []
+        self.keys: dict[int, int] = {}
+        self.prints: dict[str, tuple[int, Any]] | None = None
+        self.outcome = "finished"
+
+    def add(self, write: Write, key: int) -> None:
+        self.writes.append(write)
+        self.keys[id(write)] = key
+
+    def key_of(self, write: Write) -> int | None:
+        key = self.keys.get(id(write))
+        if key is not None:
+            return key
+        # LangGraph rebuilt the tuple (pending writes are stored with their task id): same channel, same object.
+        for known in self.writes:
+            if known[0] == write[0] and known[1] is write[1]:
+                return self.keys[id(known)]
+        return None
+
+
+class LoopObserver:
+    """Follows one loop, from `_first` to its exit.
+
+    special: channels of LangGraph's own that carry no write of a node (__interrupt__, __resume__, __error__, ...).
+    is_control: whether a channel carries control flow (branches, joins, sends).
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        run: int,
+        ns: tuple[str, ...],
+        *,
+        parent_task: str = "",
+        special: frozenset[str] = frozenset(),
+        is_control: Callable[[str], bool] = lambda channel: False,
+        nothing: str = "",
+        null_task: str = "",
+    ) -> None:
+        self.recorder, self.run, self.ns, self.parent_task = recorder, run, ns, parent_task
+        self.special, self.is_control, self.nothing, self.null_task = special, is_control, nothing, null_task
+        self.logs: dict[str, TaskLog] = {}
+        self.null = TaskLog("", "", None)
+        self.before: dict[str, Any] = {}
+        self.step: int | None = None
+        self.started = False
+        self.status = "done"
+        self.error: str | None = None
+        self.interrupts: tuple[ev.InterruptInfo, ...] = ()
+        self.last_values: Any = None
+        self.values_seen = False
+        self.known_checkpoints: set[str] = set()
+
+    def emit(self, made: type[ev.Event], **fields: Any) -> None:
+        fields.setdefault("step", self.step)
+        self.recorder.emit(made, run=self.run, ns=self.ns, **fields)
+
+    # ------------------------------------------------------------ begin and end
+
+    @guarded
+    def begin(self, made: type[ev.Event], channels: Mapping[str, Any], *, input: Any, command: Any, **fields: Any) -> None:
+        self.started = True
+        loaded = self.read(channels)
+        fields["values"] = {k: self.recorder.snap(k, v) for k, v in loaded.items()}
+        fields["input"] = None if command is not None else self.recorder.snap_input(input)
+        if made is ev.RunStarted:
+            fields["command"] = command and {k: self.recorder.snap_input(v) for k, v in command.items()}
+        if fields.get("checkpoint"):
+            self.known_checkpoints.add(fields["checkpoint"])
+        self.emit(made, step=None, **fields)
+
+    def read(self, channels: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the state channels' values that are there, and remember them for the next change."""
+        out: dict[str, Any] = {}
+        for name, channel in channels.items():
+            if name in self.special or self.is_control(name):
+                continue
+            try:
+                out[name] = channel.get()
+            except Exception:  # LangGraph's EmptyChannelError: nothing was written yet
+                continue
+        self.before = {k: (list(v) if type(v) is list else v) for k, v in out.items()}
+        return out
+
+    def changes(self, channels: Mapping[str, Any], updated: Iterable[str] | None) -> dict[str, Any]:
+        """Return the change of each state channel since it was last read."""
+        names = channels if updated is None else updated
+        out: dict[str, Any] = {}
+        for name in sorted(names):
+            if name in self.special or self.is_control(name) or name not in channels:
+                continue
+            try:
+                now = channels[name].get()
+            except Exception:
+                continue
+            delta = values.change(self.before.get(name, _ABSENT), now, functools.partial(self.recorder.snap, name))
+            if delta is not None:
+                out[name] = delta
+                self.before[name] = list(now) if type(now) is list else now
+        return out
+
+    @guarded
+    def paused(self, reason: str, nodes: Sequence[str], interrupts: tuple[ev.InterruptInfo, ...]) -> None:
+        self.interrupts = interrupts
+        self.emit(ev.Paused, reason=reason, nodes=tuple(nodes), interrupts=interrupts)
+
+    @guarded
+    def returned(self, action: str, phantom: tuple[str, ...]) -> None:
+        shown = self.last_values
+        if isinstance(shown, dict):
+            shown = {k: self.recorder.snap(str(k), v) for k, v in shown.items() if k not in self.special}
+        else:
+            shown = self.recorder.snap("__output__", shown)
+        seen = self.values_seen
+        self.emit(
+            ev.Returned, action=action, values=shown if seen else None, seen=seen, phantom=phantom, interrupts=self.interrupts
+        )
+
+    @guarded
+    def end(self, status: str, error: str | None) -> None:
+        if self.ns:
+            self.emit(ev.SubgraphEnded, task=self.parent_task, status=status, error=error)
+        else:
+            self.emit(ev.RunEnded, status=status, error=error)
+        self.forget()
+
+    def forget(self) -> None:
+        """Let go of everything live."""
+        self.logs, self.before, self.last_values, self.null = {}, {}, None, TaskLog("", "", None)
+
+    # ------------------------------------------------------------ tasks
+
+    @guarded
+    def ticked(self, step: int, status: str, more: bool, tasks: Sequence[ev.TaskInfo], live: Mapping[str, Any]) -> None:
+        self.step = step
+        self.logs = {}
+        for info in tasks:
+            self.open(info, live[info.id])
+        self.emit(ev.Ticked, tasks=tuple(tasks), status=status, more=more)
+
+    def open(self, info: ev.TaskInfo, task: Any) -> TaskLog:
+        log = self.logs[info.id] = TaskLog(info.id, info.name, info.source)
+        self.recorder.run_of_task[info.id] = self.run
+        if task.writes:
+            self.adopt(log, task.writes, "reapplied")
+        return log
+
+    def remember(self, id: str, name: str) -> TaskLog:
+        """Open a log for a task that no tick of this observer planned."""
+        log = self.logs[id] = TaskLog(id, name, None)
+        return log
+
+    @guarded
+    def pushed(self, info: ev.TaskInfo, task: Any, parent: str, via: str) -> None:
+        known = info.id in self.logs
+        if not known:
+            self.open(info, task)
+            self.emit(ev.TaskPushed, task=info.id, info=info, parent=parent, via=via)
+
+    def adopt(self, log: TaskLog, writes: Iterable[Write], via: str) -> list[int]:
+        """Give keys to the writes that no send made: handed back from the saver, from the cache, from a Command.
+
+        Rows saved by an earlier run of the same task keep the keys they had then, channel by channel in order.
+        """
+        stored = [] if via == "cache" else list(self.recorder.pending.get(log.id, ()))
+        keys: list[int] = []
+        for write in list(writes):
+            key = log.key_of(write)
+            if key is None and write[0] in self.special:
+                continue
+            if key is None:
+                at = next((i for i, row in enumerate(stored) if row[0] == write[0]), None)
+                if at is not None:
+                    key = stored.pop(at)[1]
+                else:
+                    key = self.recorder.new_write()
+                    self.emit_wrote(log, key, write, "loaded" if via == "reapplied" else via, None)
+                log.add(write, key)
+            keys.append(key)
+        return keys
+
+    def emit_wrote(self, log: TaskLog, key: int, write: Write, via: str, source: ev.Source | None) -> None:
+        channel, value = write
+        self.emit(
+            ev.Wrote,
+            task=log.id,
+            name=log.name,
+            write=key,
+            channel=channel,
+            value=self.recorder.snap(channel, value),
+            via=via,
+            control=channel in self.special or self.is_control(channel),
+            source=source,
+        )
+
+    @guarded
+    def task_started(self, task: Any) -> None:
+        log = self.logs.get(task.id)
+        if log is None:
+            return
+        if self.recorder.mutations:
+            log.prints = _prints(task.input)
+        self.emit(ev.TaskStarted, task=log.id, name=log.name)
+
+    @guarded
+    def sent(self, task: Any, writes: Sequence[Write], via: str, source: ev.Source | None) -> None:
+        log = self.logs.get(task.id)
+        if log is None:
+            return
+        self.look_for_retry(log, task.writes, len(writes))
+        for write in writes:
+            if write[0] == self.nothing:
+                continue
+            key = self.recorder.new_write()
+            log.add(write, key)
+            kind = "branch" if via == "return" and self.is_control(write[0]) else via
+            self.emit_wrote(log, key, write, kind, source or log.source)
+
+    def look_for_retry(self, log: TaskLog, now: Any, new: int) -> None:
+        # run_with_retry empties task.writes before each attempt; nothing else makes it shorter.
+        if not log.writes or len(now) >= len(log.writes) + new:
+            return
+        there = {id(w) for w in list(now)}
+        gone = tuple(log.keys[id(w)] for w in log.writes if id(w) not in there)
+        if gone:
+            log.writes = [w for w in log.writes if id(w) in there]
+            log.keys = {id(w): log.keys[id(w)] for w in log.writes}
+            self.emit(ev.Retried, task=log.id, name=log.name, cleared=gone)
+
+    @guarded
+    def interrupt_called(self, task: Any, index: int, value: Any, answered: bool, source: ev.Source | None) -> None:
+        self.emit(
+            ev.InterruptCalled,
+            task=task.id,
+            name=task.name,
+            index=index,
+            value=self.recorder.snap("__interrupt__", value),
+            answered=answered,
+            source=source,
+        )
+
+    @guarded
+    def side_effect(self, task: Any, label: str, via: str, source: ev.Source | None) -> None:
+        self.emit(ev.SideEffect, task=task.id, name=task.name, label=label, via=via, source=source)
+
+    @guarded
+    def task_ended(
+        self,
+        task: Any,
+        outcome: str,
+        error: str | None,
+        interrupts: tuple[ev.InterruptInfo, ...],
+        source: ev.Source | None,
+    ) -> None:
+        log = self.logs.get(task.id)
+        if log is None:
+            return
+        self.look_for_retry(log, task.writes, 0)
+        log.outcome = outcome
+        mutated = _mutated(log.prints, task.input) if log.prints is not None else ()
+        self.emit(
+            ev.TaskEnded,
+            task=log.id,
+            name=log.name,
+            outcome=outcome,
+            error=error,
+            interrupts=interrupts,
+            mutated=mutated,
+            source=source,
+        )
+
+    # ------------------------------------------------------------ writes on their way
+
+    @guarded
+    def committed(self, task: Any, outcome: str, calls: list[tuple[str, list[Write]]], where: ev.Source | None) -> None:
+        log = self.logs.get(task.id)
+        if log is None:
+            return
+        self.look_for_retry(log, task.writes, 0)
+        keys = self.adopt(log, task.writes, "unseen")
+        handed = tuple(row for _, writes in calls for row in self.rows(log, writes))
+        kept = {row.write for row in handed}
+        dropped = tuple(key for key in keys if key not in kept)
+        self.emit(
+            ev.Committed,
+            task=log.id,
+            name=log.name,
+            outcome=outcome,
+            writes=tuple(keys),
+            handed=handed,
+            dropped=dropped,
+            where=where,
+        )
+
+    def rows(self, log: TaskLog, writes: Iterable[Write]) -> list[ev.Row]:
+        out = []
+        for write in writes:
+            channel, value = write
+            key = log.key_of(write)
+            if key is None and log is not self.null and channel in self.special:
+                out.append(ev.Row(channel, None, self.recorder.snap(channel, value), log.id))
+            else:
+                kept = self.recorder.snap(channel, value) if key is None else None
+                out.append(ev.Row(channel, key, kept, log.id))
+        return out
+
+    @guarded
+    def put_writes(self, task_id: str, writes: Sequence[Write], checkpoint: str, to_saver: bool, cached: bool) -> None:
+        log = self.logs.get(task_id)
+        if log is None:
+            log = self.null
+            log.id = null_id(checkpoint)
+        if cached:
+            self.adopt(log, writes, "cache")
+        elif log is self.null:
+            self.adopt(log, [w for w in writes if w[0] not in self.special], "command")
+        rows = self.rows(log, writes)
+        if rows:
+            special = {row.channel for row in rows if row.write is None}
+            old = self.recorder.pending.get(log.id, [])
+            stored = [(row.channel, row.write) for row in rows if row.write is not None]
+            self.recorder.pending[log.id] = (old if log is self.null or special and not stored else []) + stored
+        self.emit(
+            ev.PutWrites,
+            task="" if log is self.null else log.id,
+            name=log.name,
+            rows=tuple(rows),
+            checkpoint=checkpoint,
+            to_saver=to_saver,
+            cached=cached,
+        )
+
+    @guarded
+    def saver_put_writes(self, task_id: str, writes: Sequence[Write], checkpoint: str | None, error: str | None) -> None:
+        log = self.logs.get(task_id) or self.null
+        rows = tuple(self.rows(log, writes))
+        shown = "" if log is self.null else log.id
+        self.emit(ev.SaverPutWrites, task=shown, name=log.name, checkpoint=checkpoint, rows=rows, error=error)
+
+    @guarded
+    def applied(
+        self,
+        where: str,
+        checkpoint: str,
+        tasks: Sequence[Any],
+        channels: Mapping[str, Any],
+        updated: Iterable[str] | None,
+        via: str,
+    ) -> None:
+        keys: list[int] = []
+        for task in tasks:
+            if not task.writes:
+                continue
+            log = self.logs.get(getattr(task, "id", ""))
+            if log is None:
+                log = self.null
+                log.id, log.name = null_id(checkpoint), ""
+                keys += self.adopt(log, [w for w in task.writes if w[0] not in self.special], via)
+            else:
+                keys += self.adopt(log, task.writes, "cache")
+        self.emit(ev.Applied, where=where, writes=tuple(keys), changes=self.changes(channels, updated))
+
+    @guarded
+    def checkpoint(self, id: str, parent: str | None, source: str, to_saver: bool) -> None:
+        known = parent if parent in self.known_checkpoints else None
+        self.known_checkpoints.add(id)
+        self.null = TaskLog("", "", None)
+        self.emit(ev.CheckpointCreated, checkpoint=id, parent=known, source=source, to_saver=to_saver)
+
+    @guarded
+    def saver_put(self, checkpoint: str, error: str | None) -> None:
+        self.emit(ev.SaverPut, checkpoint=checkpoint, error=error)
+
+
+_ABSENT = object()
+
+
+def null_id(checkpoint: str) -> str:
+    """Return the key under which the null task's rows of a checkpoint are remembered."""
+    return f"null:{checkpoint}"
+
+
+def _prints(state: Any) -> dict[str, tuple[int, Any]]:
+    fields = state if type(state) is dict else getattr(state, "__dict__", None)
+    if type(fields) is not dict:
+        return {}
+    return {k: (id(v), values.fingerprint(v)) for k, v in fields.items() if type(k) is str}
+
+
+def _mutated(before: dict[str, tuple[int, Any]], state: Any) -> tuple[str, ...]:
+    """Return the keys changed in place, and "key=" for those that were assigned anew on the state object."""
+    now = _prints(state)
+    out = []
+    for key in {**before, **now}:
+        old, new = before.get(key), now.get(key)
+        if old == new:
+            continue
+        out.append(key if old is not None and new is not None and old[0] == new[0] else f"{key}=")
+    return tuple(out)

@@ -1,0 +1,199 @@
+"""`record()`: collect the events of every run in a block of code, from any thread, numbered in order of arrival."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from hitl_lab import values
+from hitl_lab.tracing.events import Event, Noted
+
+if TYPE_CHECKING:
+    from hitl_lab.trace import Trace
+
+CURRENT: contextvars.ContextVar[Recorder | None] = contextvars.ContextVar("hitl_lab_recorder", default=None)
+"""The recorder of the running context. Read only where a loop is constructed or an update begins: later hooks run in
+done-callbacks and pool threads where it is not visible, so they hold the recorder as an attribute."""
+
+_write_keys = itertools.count(1)
+_run_keys = itertools.count(1)
+
+
+class Recorder:
+    """Collects events. One a `record()` block; safe to use from any thread.
+
+    redact: called with (channel, value) for each channel value before it is kept; what it returns is kept instead.
+    on_event: called with each event after it is stored, outside the lock, so it may block (the live executor does).
+    mutations: look for state that a node changes in place (a few microseconds a task).
+    parent: the recorder of an enclosing `record()`, which gets every event too.
+    """
+
+    def __init__(
+        self,
+        *,
+        redact: values.Redact | None = None,
+        on_event: Callable[[Event], None] | None = None,
+        mutations: bool = True,
+        parent: Recorder | None = None,
+    ) -> None:
+        self.events: list[Event] = []
+        self.redact = redact
+        self.on_event = on_event
+        self.mutations = mutations
+        self.parent = parent
+        self.sinks: list[Callable[[Event], None]] = []
+        self.dead = False
+        self.closed = False
+        self.facts: dict[str, Any] = {}
+        # task id -> the rows that stand for it as pending writes, so that a resume recognises them.
+        self.pending: dict[str, list[tuple[str, int]]] = {}
+        # task id -> run key, for a subgraph whose config lost its caller's send.
+        self.run_of_task: dict[str, int] = {}
+        self._lock = threading.Lock()
+        self._start = time.perf_counter()
+
+    def new_run(self) -> int:
+        """Return a key for a call, unique in the process."""
+        return next(_run_keys)
+
+    def new_write(self) -> int:
+        """Return a key for a write, unique in the process."""
+        return next(_write_keys)
+
+    def emit(self, made: type[Event], **fields: Any) -> Event | None:
+        """Store an event and tell who listens. Returns None once the recorder has failed."""
+        if self.dead or self.closed:
+            return None
+        with self._lock:
+            event = made(n=len(self.events) + 1, t=time.perf_counter() - self._start, **fields)
+            self.events.append(event)
+            fault = self._tell_sinks(event) if self.sinks else None
+        if fault is not None:
+            self.note(f"A listener was removed: {fault}")
+        if self.parent is not None:
+            self.parent.emit(made, **fields)
+        if self.on_event is not None:
+            try:
+                self.on_event(event)
+            except Exception as exc:
+                self.on_event = None
+                self.note(f"on_event was removed: it raised {values.error_text(exc)}")
+        return event
+
+    def _tell_sinks(self, event: Event) -> str | None:
+        fault = None
+        for sink in list(self.sinks):
+            try:
+                sink(event)
+            except Exception as exc:
+                self.sinks.remove(sink)
+                fault = values.error_text(exc)
+        return fault
+
+    def fail(self, where: str, exc: BaseException) -> None:
+        """Remove this recorder from the run after a fault of its own, and say so on the trace."""
+        if self.dead:
+            return
+        text = f"The recorder stopped here: {where} failed with {values.error_text(exc)}. The graph went on unrecorded."
+        with contextlib.suppress(Exception):
+            self.note(text)
+        self.dead = True
+        if self.parent is not None:
+            self.parent.fail(where, exc)
+
+    def note(self, text: str, run: int = 0) -> None:
+        """Put a word to the reader on the trace."""
+        self.emit(Noted, text=text, run=run)
+
+    def snap(self, channel: str, value: Any) -> Any:
+        """Return the snapshot of one channel's value, after `redact`."""
+        if self.redact is not None:
+            try:
+                value = self.redact(channel, value)
+            except Exception as exc:
+                return {"$": "repr", "type": "redact", "text": f"<hidden: redact raised {type(exc).__name__}>"}
+        return values.snapshot(value)
+
+    def snap_input(self, value: Any) -> Any:
+        """Return the snapshot of a run's input; each key of a dict goes through `redact` under its own name."""
+        if self.redact is None:
+            return values.snapshot(value)
+        if isinstance(value, dict):
+            return {str(k): self.snap(str(k), v) for k, v in value.items()}
+        return self.snap("__input__", value)
+
+
+@contextlib.contextmanager
+def record(
+    *,
+    redact: values.Redact | None = None,
+    mutations: bool = True,
+    file: str | None = None,
+    on_event: Callable[[Event], None] | None = None,
+) -> Iterator[Trace]:
+    """Record every LangGraph run of the enclosed code: invoke, stream, ainvoke, astream, update_state, subgraphs.
+
+    The code inside stays unchanged, sync or async; runs in other threads or tasks that were not started from it are
+    untouched. May be nested: the outer trace then holds the inner's events too.
+
+    Args:
+        redact: (channel, value) -> value to keep, to hide secrets; default keeps all.
+        mutations: also tell state that a node changed in place; default True.
+        file: path of a JSON Lines trace file, written event by event as they happen; default none.
+        on_event: called with each event as it happens; if it raises, the recorder is removed and the graph goes on.
+
+    Yields:
+        Trace: readable at any time, complete when the block is left.
+
+    Raises:
+        UnsupportedLangGraph: before anything runs, naming the installed version, the range, the missing name.
+
+    Source: the seams in `hitl_lab.tracing.seams`.
+    """
+    from hitl_lab.trace import Trace, TraceWriter
+    from hitl_lab.tracing import seams
+
+    seams.check()
+    parent = CURRENT.get()
+    recorder = Recorder(redact=_both(redact, parent), mutations=mutations, parent=parent, on_event=on_event)
+    recorder.facts = seams.facts()
+    with contextlib.ExitStack() as stack:
+        if file is not None:
+            writer = stack.enter_context(TraceWriter(file, recorder.facts))
+            recorder.sinks.append(writer.write)
+        stack.enter_context(seams.installed())
+        stack.enter_context(_current(recorder))
+        try:
+            yield Trace(recorder=recorder)
+        except BaseException as exc:
+            recorder.note(f"The recorded code ended with {values.error_text(exc)}.")
+            raise
+        finally:
+            recorder.closed = True
+
+
+def _both(redact: values.Redact | None, parent: Recorder | None) -> values.Redact | None:
+    # An outer trace gets the inner's snapshots, so what it hides must be hidden in them already.
+    outer = parent.redact if parent is not None else None
+    if redact is None or outer is None:
+        return redact or outer
+    return lambda channel, value: redact(channel, outer(channel, value))
+
+
+@contextlib.contextmanager
+def _current(recorder: Recorder | None) -> Iterator[None]:
+    before = CURRENT.get()
+    token = CURRENT.set(recorder)
+    try:
+        yield
+    finally:
+        try:
+            CURRENT.reset(token)
+        except ValueError:
+            # An async generator or fixture may leave the block in another context than it entered it.
+            CURRENT.set(before)

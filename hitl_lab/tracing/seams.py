@@ -1,0 +1,928 @@
+"""The only file that touches LangGraph's internals: what to swap, how to check it, how to put it back.
+
+While a `record()` is open, some module globals and two methods are swapped for guards. A guard passes straight
+through unless the context that CONSTRUCTS a loop (or calls `update_state`) carries a recorder; then the traced
+subclass is used, and the recorder is held as an attribute from there on. Looking the context up on each call instead
+would miss commits: in a parallel sync superstep `commit` runs in done-callbacks, and the saver's `put_writes` in pool
+threads, where the context variable is not visible.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import functools
+import importlib
+import inspect
+import platform
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from hitl_lab import values
+from hitl_lab.errors import NotAGraph, UnsupportedLangGraph
+from hitl_lab.tracing import events as ev
+from hitl_lab.tracing import reading, sources
+from hitl_lab.tracing.observer import LoopObserver
+from hitl_lab.tracing.recorder import CURRENT, Recorder
+
+SUPPORTED = ((1, 0, 0), (1, 3))
+RANGE = "langgraph >= 1.0.0, < 1.3"
+
+_NEEDED: dict[str, tuple[str, ...]] = {
+    "langgraph.pregel.main": (
+        "SyncPregelLoop", "AsyncPregelLoop", "PregelRunner", "apply_writes",
+        "Pregel.bulk_update_state", "Pregel.abulk_update_state", "Pregel.get_state", "Pregel.aget_state",
+    ),
+    "langgraph.pregel._loop": (
+        "apply_writes", "PregelLoop.tick", "PregelLoop.after_tick", "PregelLoop.put_writes", "PregelLoop._first",
+        "PregelLoop._put_checkpoint", "PregelLoop._suppress_interrupt", "PregelLoop.accept_push",
+        "SyncPregelLoop._checkpointer_put_after_previous", "AsyncPregelLoop._checkpointer_put_after_previous",
+    ),
+    "langgraph.pregel._runner": ("PregelRunner.commit", "run_with_retry", "arun_with_retry"),
+    "langgraph._internal._constants": (
+        "CONF", "CONFIG_KEY_SEND", "CONFIG_KEY_SCRATCHPAD", "CONFIG_KEY_TASK_ID", "CONFIG_KEY_CHECKPOINT_NS",
+        "CONFIG_KEY_CHECKPOINT_ID", "CONFIG_KEY_THREAD_ID", "CONFIG_KEY_CHECKPOINTER", "INTERRUPT", "RESUME",
+        "ERROR", "NO_WRITES", "NULL_TASK_ID", "TASKS", "NS_SEP",
+    ),
+    "langgraph.pregel.protocol": ("StreamProtocol",),
+    "langgraph.errors": ("GraphInterrupt", "GraphBubbleUp"),
+    "langgraph.types": ("Command", "interrupt"),
+}  # fmt: skip
+
+
+def check() -> None:
+    """Make sure that the installed LangGraph is one the seams fit.
+
+    Raises UnsupportedLangGraph naming the installed version, the supported range and what is missing.
+    """
+    try:
+        installed = version("langgraph")
+    except PackageNotFoundError:
+        raise UnsupportedLangGraph(f"LangGraph is not installed. Install {RANGE}.") from None
+    numbers = tuple(int(part) for part in installed.split(".")[:3] if part.isdigit())
+    if not SUPPORTED[0] <= numbers < SUPPORTED[1]:
+        raise UnsupportedLangGraph(
+            f"LangGraph {installed} is installed; hitl_lab can record {RANGE}. Install a version in that range, "
+            "or a newer hitl_lab."
+        )
+    missing = [name for name in _missing()]
+    if missing:
+        raise UnsupportedLangGraph(
+            f"LangGraph {installed} is installed, in the supported range ({RANGE}), but lacks {', '.join(missing)}. "
+            "It may be patched: reinstall it, or take the patch off before recording."
+        )
+
+
+def _missing() -> Iterator[str]:
+    for module_name, names in _NEEDED.items():
+        try:
+            module = importlib.import_module(module_name)
+        except ImportError:
+            yield module_name
+            continue
+        for name in names:
+            found: Any = module
+            for part in name.split("."):
+                found = getattr(found, part, _GONE)
+                if found is _GONE:
+                    yield f"{module_name}.{name}"
+                    break
+
+
+_GONE = object()
+
+check()  # a missing name is told by name here, before the classes below trip over it
+
+from langgraph._internal import _constants as K  # noqa: E402
+from langgraph.errors import GraphBubbleUp, GraphInterrupt  # noqa: E402
+from langgraph.pregel import _loop as L  # noqa: E402
+from langgraph.pregel import _runner as R  # noqa: E402
+from langgraph.pregel import main as M  # noqa: E402
+from langgraph.pregel.protocol import StreamProtocol  # noqa: E402
+from langgraph.types import Command, interrupt  # noqa: E402
+
+CONF, SEND, PAD = K.CONF, K.CONFIG_KEY_SEND, K.CONFIG_KEY_SCRATCHPAD
+_SPECIAL = frozenset(
+    {K.INTERRUPT, K.RESUME, K.ERROR, K.NO_WRITES, getattr(K, "ERROR_SOURCE_NODE", "__error_source_node__"), "__input__"}
+)
+_local = threading.local()
+
+FUNCTIONS: dict[str, Any] = {
+    "tick": L.PregelLoop.tick,
+    "task_started": R.run_with_retry,
+    "interrupt_called": interrupt,
+    "commit": R.PregelRunner.commit,
+    "put_writes": L.PregelLoop.put_writes,
+    "after_tick": L.PregelLoop.after_tick,
+    "_first": L.PregelLoop._first,
+    "_suppress_interrupt": L.PregelLoop._suppress_interrupt,
+    "checkpoint": L.PregelLoop._put_checkpoint,
+    "update_state": M.Pregel.bulk_update_state,
+}
+"""The installed functions at work, by the kind of event (or the `where` of Applied) they cause; for views that show
+their source."""
+
+
+def is_control(channel: str) -> bool:
+    """Whether a channel carries control flow rather than state: branch, join, Send, and the start trigger."""
+    return channel.startswith(("branch:to:", "join:")) or channel in (K.TASKS, "__start__")
+
+
+_KNOWN: dict[str, Any] = {
+    "special": _SPECIAL,
+    "is_control": is_control,
+    "nothing": K.NO_WRITES,
+    "null_task": K.NULL_TASK_ID,
+}
+
+
+def facts() -> dict[str, Any]:
+    """Return what the header of a trace says of the installation."""
+    return {"langgraph": version("langgraph"), "python": platform.python_version()}
+
+
+def require_graph(graph: Any, where: str) -> None:
+    """Raise NotAGraph unless `graph` is a compiled LangGraph graph (a Pregel)."""
+    if isinstance(graph, M.Pregel):
+        return
+    hint = "Call .compile() on it first." if hasattr(graph, "compile") else "Give the result of builder.compile()."
+    raise NotAGraph(f"{where} needs a compiled LangGraph graph, not {type(graph).__name__}. {hint}")
+
+
+# ---------------------------------------------------------------- swapping
+
+_lock = threading.RLock()
+_depth = 0
+_originals: list[tuple[Any, str, Any]] = []
+
+
+@contextlib.contextmanager
+def installed() -> Iterator[None]:
+    """Swap the names in for as long as any `record()` is open; the last one out puts the very same objects back."""
+    global _depth
+    with _lock:
+        _depth += 1
+        if _depth == 1:
+            _swap()
+    try:
+        yield
+    finally:
+        with _lock:
+            _depth -= 1
+            if _depth == 0:
+                _restore()
+
+
+def _swap() -> None:
+    for holder, name, made in (
+        (M, "SyncPregelLoop", functools.partial(_guard, TracedSyncLoop)),
+        (M, "AsyncPregelLoop", functools.partial(_guard, TracedAsyncLoop)),
+        (M, "PregelRunner", _runner_guard),
+        (R, "run_with_retry", _run_with_retry),
+        (R, "arun_with_retry", _arun_with_retry),
+        (L, "apply_writes", _loop_apply_writes),
+        (M, "apply_writes", _update_apply_writes),
+        (M.Pregel, "bulk_update_state", _bulk_update_state),
+        (M.Pregel, "abulk_update_state", _abulk_update_state),
+    ):
+        original = vars(holder)[name]
+        _originals.append((holder, name, original))
+        setattr(holder, name, made(original))
+
+
+def _restore() -> None:
+    while _originals:
+        holder, name, original = _originals.pop()
+        setattr(holder, name, original)
+
+
+def _guard(traced: type, original: type) -> Callable[..., Any]:
+    @functools.wraps(original, updated=())
+    def construct(*args: Any, **kwargs: Any) -> Any:
+        recorder = CURRENT.get()
+        nested = _send_of(kwargs.get("config"))
+        if nested is None and (recorder is None or recorder.dead or recorder.closed):
+            return original(*args, **kwargs)
+        loop = traced(*args, **kwargs)
+        loop.begin_tracing(recorder, nested, sys._getframe(1))
+        return loop
+
+    return construct
+
+
+def _runner_guard(original: type) -> Callable[..., Any]:
+    @functools.wraps(original, updated=())
+    def construct(*args: Any, **kwargs: Any) -> Any:
+        loop = getattr(kwargs.get("put_writes", lambda: None)(), "__self__", None)
+        if isinstance(loop, _Traced):
+            runner = TracedRunner(*args, **kwargs)
+            runner.observer = loop.observer
+            return runner
+        return original(*args, **kwargs)
+
+    return construct
+
+
+# ---------------------------------------------------------------- a task's send and its interrupt counter
+
+
+class _Send:
+    """Stands for `task.writes.extend` in a task's config and tells the observer of each write."""
+
+    __slots__ = ("observer", "task", "send")
+
+    def __init__(self, observer: LoopObserver, task: Any, send: Callable[[Any], None]) -> None:
+        self.observer, self.task, self.send = observer, task, send
+
+    def __call__(self, writes: Any) -> None:
+        writes = writes if isinstance(writes, list | tuple) else list(writes)
+        self.send(writes)
+        via, source = _via(sys._getframe(1))
+        self.observer.sent(self.task, writes, via, source)
+
+
+def _via(frame: Any) -> tuple[str, ev.Source | None]:
+    # The first caller that is no guard of a timeout (langgraph wraps the send of a node with a timeout policy).
+    for _ in range(4):
+        name = frame.f_code.co_filename.replace("\\", "/")
+        if name.endswith("langgraph/pregel/_write.py"):
+            return "return", None
+        if name.endswith("langgraph/types.py"):
+            return "interrupt()", None
+        if not name.endswith("langgraph/pregel/_retry.py") or frame.f_back is None:
+            break
+        frame = frame.f_back
+    return "send", sources.of_frame(frame)
+
+
+class _Counter:
+    """Stands for a task's `interrupt_counter`, which `interrupt()` calls first of all."""
+
+    __slots__ = ("observer", "task", "count", "pad")
+
+    def __init__(self, observer: LoopObserver, task: Any, count: Callable[[], int], pad: Any) -> None:
+        self.observer, self.task, self.count, self.pad = observer, task, count, pad
+
+    def __call__(self) -> int:
+        index = self.count()
+        with contextlib.suppress(Exception):
+            frame = sys._getframe(1)
+            answered = index < len(self.pad.resume) or self.pad.get_null_resume(False) is not None
+            caller = frame.f_back
+            source = sources.of_frame(caller) if caller is not None else None
+            self.observer.interrupt_called(self.task, index, frame.f_locals.get("value"), answered, source)
+        return index
+
+
+def _send_of(config: Any) -> _Send | None:
+    send = config.get(CONF, {}).get(SEND) if config else None
+    return send if isinstance(send, _Send) else None
+
+
+def _instrument(observer: LoopObserver, task: Any) -> None:
+    conf = task.config[CONF] if task.config else None
+    if not conf:
+        return
+    send = conf.get(SEND)
+    if send is not None and not isinstance(send, _Send):
+        conf[SEND] = _Send(observer, task, send)
+    pad = conf.get(PAD)
+    counter = getattr(pad, "interrupt_counter", None)
+    if counter is not None and not isinstance(counter, _Counter):
+        # The scratchpad is a frozen dataclass that the config, and closures, already hold: set the field on it.
+        with contextlib.suppress(Exception):
+            object.__setattr__(pad, "interrupt_counter", _Counter(observer, task, counter, pad))
+
+
+def current_task() -> tuple[LoopObserver, Any] | None:
+    """Return the observer and task of the node that runs in this context, None outside a recorded node."""
+    from langgraph.config import get_config
+
+    try:
+        found = _send_of(get_config())
+    except RuntimeError:  # LangGraph's word for "outside of a runnable context"
+        return None
+    return (found.observer, found.task) if found is not None else None
+
+
+# ---------------------------------------------------------------- loops
+
+
+class _Traced:
+    """What the sync and the async traced loop share; hooks in the order in which they are called."""
+
+    observer: LoopObserver
+    action = "invoke"
+    caller: ev.Source | None = None
+    graph: Any = None
+    _left = False
+
+    def begin_tracing(self: Any, recorder: Recorder | None, nested: _Send | None, frame: Any) -> None:
+        if nested is not None and self.is_nested:
+            recorder, run, parent = nested.observer.recorder, nested.observer.run, nested.task.id
+        else:
+            assert recorder is not None or nested is not None
+            recorder = recorder or nested.observer.recorder
+            parent = self.config[CONF].get(K.CONFIG_KEY_TASK_ID, "") if self.is_nested else ""
+            run = recorder.run_of_task.get(parent) or recorder.new_run()
+        ns = tuple(self.checkpoint_ns) if self.is_nested else ()
+        self.observer = LoopObserver(recorder, run, ns, parent_task=parent, **_KNOWN)
+        self.graph = frame.f_locals.get("self")
+        if not self.is_nested:
+            self.action, self.caller = _call_site(frame)
+            self.tap_stream()
+        if self.checkpointer_put_writes is not None:
+            self.checkpointer_put_writes = _watch_put_writes(self, self.checkpointer_put_writes)
+
+    def tap_stream(self: Any) -> None:
+        stream, observer = self.stream, self.observer
+        if stream is None:
+            return
+        observer.values_seen = "values" in stream.modes
+
+        def tap(chunk: Any) -> None:
+            if chunk[1] == "values" and not chunk[0]:
+                observer.last_values = chunk[2]
+            stream(chunk)
+
+        self.stream = StreamProtocol(tap, stream.modes)
+
+    def _first(self: Any, *args: Any, **kwargs: Any) -> Any:
+        self.tell_start()
+        with _inside(self, "_first"):
+            return super()._first(*args, **kwargs)
+
+    def tell_start(self: Any) -> None:
+        """Emit the start once the checkpoint is loaded, before its input is applied."""
+        observer, conf = self.observer, self.config[CONF]
+        if observer.started:
+            return
+        command = None
+        if isinstance(self.input, Command):
+            command = {
+                k: v for k in ("resume", "update", "goto") if (v := getattr(self.input, k, None)) is not None and v != ()
+            }
+        loaded = self.checkpoint["id"] if self.checkpoint_metadata.get("step", -2) >= -1 else None
+        common = {
+            "graph": getattr(self.graph, "name", "") or "",
+            "resuming": bool(self.checkpoint["channel_versions"]) and (self.input is None or command is not None),
+            "checkpoint": loaded,
+            "saver": type(self.checkpointer).__name__ if self.checkpointer else None,
+        }
+        if observer.ns:
+            common["resuming"] = bool(conf.get(getattr(K, "CONFIG_KEY_RESUMING", "__pregel_resuming")))
+            made: type[ev.Event] = ev.SubgraphStarted
+            common["task"] = observer.parent_task
+        else:
+            made = ev.RunStarted
+            thread = conf.get(K.CONFIG_KEY_THREAD_ID)
+            common |= {
+                "action": self.action,
+                "thread": None if thread is None else str(thread),
+                "addressed": bool(conf.get(K.CONFIG_KEY_CHECKPOINT_ID)),
+                "durability": str(getattr(self, "durability", "")) if self.checkpointer else "",
+                "source": self.caller,
+            }
+        observer.begin(made, self.channels, input=self.input, command=command, **common)
+
+    def tick(self: Any, *args: Any, **kwargs: Any) -> bool:
+        try:
+            with _inside(self, "tick"):
+                more = super().tick(*args, **kwargs)
+        except BaseException:
+            self.tell_tick(False)
+            raise
+        self.tell_tick(more)
+        return more
+
+    def tell_tick(self: Any, more: bool) -> None:
+        try:
+            tasks = getattr(self, "tasks", {})
+            infos = [_info(self, task) for task in tasks.values()]
+            self.observer.ticked(self.step, self.status, more, infos, tasks)
+            for task in tasks.values():
+                _instrument(self.observer, task)
+        except Exception as exc:
+            self.observer.recorder.fail("tick", exc)
+
+    def accept_push(self: Any, task: Any, *args: Any, **kwargs: Any) -> Any:
+        return self.tell_push(super().accept_push(task, *args, **kwargs), task, "call")
+
+    def schedule_error_handler(self: Any, failed: Any, *args: Any, **kwargs: Any) -> Any:
+        return self.tell_push(super().schedule_error_handler(failed, *args, **kwargs), failed, "error_handler")
+
+    async def aschedule_error_handler(self: Any, failed: Any, *args: Any, **kwargs: Any) -> Any:
+        return self.tell_push(await super().aschedule_error_handler(failed, *args, **kwargs), failed, "error_handler")
+
+    def tell_push(self: Any, pushed: Any, parent: Any, via: str) -> Any:
+        if pushed is not None:
+            try:
+                self.observer.pushed(_info(self, pushed), pushed, parent.id, via)
+                _instrument(self.observer, pushed)
+            except Exception as exc:
+                self.observer.recorder.fail("accept_push", exc)
+        return pushed
+
+    def put_writes(self: Any, task_id: str, writes: Any, *args: Any, **kwargs: Any) -> None:
+        to_saver = self.checkpointer_put_writes is not None and getattr(self, "durability", "") != "exit"
+        cached = bool(kwargs.get("cached"))
+        tell = functools.partial(
+            self.observer.put_writes, task_id, list(writes), self.checkpoint["id"], to_saver, cached
+        )
+        commit = getattr(_local, "commit", None)
+        if commit is not None and commit["loop"] is self:
+            commit["calls"].append((task_id, list(writes)))
+            commit["tell"].append(tell)
+            if commit["line"] is None:
+                commit["line"] = _line_in_commit(sys._getframe(1))
+            super().put_writes(task_id, writes, *args, **kwargs)
+        else:
+            tell()
+            super().put_writes(task_id, writes, *args, **kwargs)
+
+    def after_tick(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with _inside(self, "after_tick"):
+            return super().after_tick(*args, **kwargs)
+
+    def _put_checkpoint(self: Any, metadata: Any, *args: Any, **kwargs: Any) -> Any:
+        old, exiting = self.checkpoint["id"], metadata is self.checkpoint_metadata
+        step = self.step
+        out = super()._put_checkpoint(metadata, *args, **kwargs)
+        if not exiting and self.checkpoint["id"] != old:
+            saves = self._checkpointer_put_after_previous is not None and getattr(self, "durability", "") != "exit"
+            self.observer.step = step
+            self.observer.checkpoint(self.checkpoint["id"], old, str(metadata.get("source", "")), saves)
+        return out
+
+    def _suppress_interrupt(self: Any, exc_type: Any, exc: Any, traceback: Any) -> Any:
+        with _inside(self, "_suppress_interrupt"):
+            out = super()._suppress_interrupt(exc_type, exc, traceback)
+        self.tell_status(exc)
+        return out
+
+    def tell_status(self: Any, exc: BaseException | None) -> None:
+        observer, status = self.observer, getattr(self, "status", "done")
+        try:
+            if isinstance(exc, GraphInterrupt):
+                observer.status = "paused"
+                asked = _interrupts(exc, self)
+                reason = status if status in ("interrupt_before", "interrupt_after") else "interrupt"
+                nodes = _paused_nodes(self, reason, asked)
+                observer.paused(reason, nodes, asked)
+            elif exc is not None:
+                if isinstance(exc, GeneratorExit):
+                    observer.status = "closed"
+                else:
+                    observer.status, observer.error = "error", values.error_text(exc)
+            else:
+                observer.status = status if status in ("out_of_steps", "draining") else "done"
+        except Exception as fault:
+            observer.recorder.fail("_suppress_interrupt", fault)
+
+    def left(self: Any, exc: BaseException | None) -> bool:
+        """Whether the end is to be told now; `exc` is what leaving the loop raised, if anything."""
+        if self._left or not hasattr(self, "observer"):
+            return False
+        self._left = True
+        observer = self.observer
+        if not observer.started:
+            self.tell_start_without_state()
+        if exc is not None and not isinstance(exc, GeneratorExit):
+            observer.status, observer.error = "error", values.error_text(exc)
+        return not (observer.recorder.dead or observer.recorder.closed)
+
+    def tell_start_without_state(self: Any) -> None:
+        """The loop failed before it loaded anything (a saver that raises, a missing key): tell the start all the same."""
+        made = ev.SubgraphStarted if self.observer.ns else ev.RunStarted
+        more = {} if self.observer.ns else {"action": self.action, "source": self.caller}
+        saver = type(self.checkpointer).__name__ if self.checkpointer else None
+        self.observer.begin(made, {}, input=self.input, command=None, saver=saver, **more)
+
+    def tell_end(self: Any) -> reading.Reads:
+        """Read back what is saved, compare it with what was returned, and tell the end."""
+        observer = self.observer
+        if not observer.ns:
+            state = tuple_ = error = None
+            if self.checkpointer and self.graph is not None:
+                config = reading.head_config(self.config, keep=K.CONFIG_KEY_CHECKPOINTER)
+                state, tuple_, error = yield from reading.read_state(self.graph, self.checkpointer, config)
+            if observer.status != "error":
+                observer.returned(self.action, reading.phantoms(observer, state))
+            if self.checkpointer:
+                thread = self.config.get(CONF, {}).get(K.CONFIG_KEY_THREAD_ID)
+                reading.tell_state(observer, thread, state, tuple_, error)
+        observer.end(observer.status, observer.error)
+        self.graph = None
+
+
+class TracedSyncLoop(_Traced, L.SyncPregelLoop):
+    """SyncPregelLoop that tells an observer what it does."""
+
+    def _checkpointer_put_after_previous(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            out = super()._checkpointer_put_after_previous(*args, **kwargs)
+        except BaseException as exc:
+            self.observer.saver_put(_checkpoint_arg(args), values.error_text(exc))
+            raise
+        self.observer.saver_put(_checkpoint_arg(args), None)
+        return out
+
+    def __enter__(self) -> Any:
+        try:
+            return super().__enter__()
+        except BaseException as exc:
+            self.finish(exc)
+            raise
+
+    def __exit__(self, exc_type: Any, exc: Any, traceback: Any) -> Any:
+        try:
+            out = super().__exit__(exc_type, exc, traceback)
+        except BaseException as raised:
+            self.finish(raised)
+            raise
+        self.finish(None)
+        return out
+
+    def finish(self, exc: BaseException | None) -> None:
+        if self.left(exc):
+            try:
+                reading.drive(self.tell_end())
+            except Exception as fault:
+                self.observer.recorder.fail("the end of the run", fault)
+
+
+class TracedAsyncLoop(_Traced, L.AsyncPregelLoop):
+    """AsyncPregelLoop that tells an observer what it does."""
+
+    async def _checkpointer_put_after_previous(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            out = await super()._checkpointer_put_after_previous(*args, **kwargs)
+        except BaseException as exc:
+            self.observer.saver_put(_checkpoint_arg(args), values.error_text(exc))
+            raise
+        self.observer.saver_put(_checkpoint_arg(args), None)
+        return out
+
+    if hasattr(L.AsyncPregelLoop, "aaccept_push"):
+
+        async def aaccept_push(self, task: Any, *args: Any, **kwargs: Any) -> Any:
+            return self.tell_push(await super().aaccept_push(task, *args, **kwargs), task, "call")
+
+    async def __aenter__(self) -> Any:
+        try:
+            return await super().__aenter__()
+        except BaseException as exc:
+            await self.finish(exc)
+            raise
+
+    async def __aexit__(self, exc_type: Any, exc: Any, traceback: Any) -> Any:
+        try:
+            out = await super().__aexit__(exc_type, exc, traceback)
+        except BaseException as raised:
+            await self.finish(raised)
+            raise
+        await self.finish(None)
+        return out
+
+    async def finish(self, exc: BaseException | None) -> None:
+        if self.left(exc):
+            try:
+                await reading.adrive(self.tell_end())
+            except Exception as fault:
+                self.observer.recorder.fail("the end of the run", fault)
+
+
+@contextlib.contextmanager
+def _inside(loop: Any, where: str) -> Iterator[None]:
+    """Note on this thread which loop function is at work, so that `apply_writes`, a plain function, knows its caller."""
+    stack = _local.__dict__.setdefault("stack", [])
+    stack.append((loop, where))
+    try:
+        yield
+    finally:
+        stack.pop()
+
+
+def _loop_apply_writes(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def apply_writes(checkpoint: Any, channels: Any, tasks: Any, *args: Any, **kwargs: Any) -> Any:
+        stack = getattr(_local, "stack", None)
+        if not stack:
+            return original(checkpoint, channels, tasks, *args, **kwargs)
+        loop, where = stack[-1]
+        tasks = list(tasks)
+        out = original(checkpoint, channels, tasks, *args, **kwargs)
+        via = "command" if isinstance(loop.input, Command) else "input"
+        loop.observer.applied(where, loop.checkpoint["id"], tasks, channels, _updated(out), via)
+        return out
+
+    return apply_writes
+
+
+def _updated(out: Any) -> Any:
+    return out if isinstance(out, set | frozenset) else None
+
+
+def _watch_put_writes(loop: Any, put_writes: Callable[..., Any]) -> Callable[..., Any]:
+    observer = loop.observer
+
+    def tell(args: tuple[Any, ...], kwargs: dict[str, Any], error: str | None) -> None:
+        named = dict(zip(("config", "writes", "task_id"), args, strict=False)) | kwargs
+        checkpoint = (named.get("config") or {}).get(CONF, {}).get(K.CONFIG_KEY_CHECKPOINT_ID)
+        observer.saver_put_writes(named.get("task_id", ""), list(named.get("writes") or ()), checkpoint, error)
+
+    if inspect.iscoroutinefunction(put_writes):
+
+        @functools.wraps(put_writes)
+        async def awatched(*args: Any, **kwargs: Any) -> Any:
+            try:
+                out = await put_writes(*args, **kwargs)
+            except BaseException as exc:
+                tell(args, kwargs, values.error_text(exc))
+                raise
+            tell(args, kwargs, None)
+            return out
+
+        return awatched
+
+    @functools.wraps(put_writes)
+    def watched(*args: Any, **kwargs: Any) -> Any:
+        try:
+            out = put_writes(*args, **kwargs)
+        except BaseException as exc:
+            tell(args, kwargs, values.error_text(exc))
+            raise
+        tell(args, kwargs, None)
+        return out
+
+    return watched
+
+
+def _checkpoint_arg(args: tuple[Any, ...]) -> str:
+    # (..., config, checkpoint, metadata, new_versions): what stands before them grew over the versions.
+    return args[-3]["id"]
+
+
+def _info(loop: Any, task: Any) -> ev.TaskInfo:
+    kind = "push" if task.path and task.path[0] == "__pregel_push" else "pull"
+    call = task.path[-1] if task.path and hasattr(task.path[-1], "func") else None
+    node = loop.nodes.get(task.name)
+    function = getattr(call, "func", None)
+    if function is None and node is not None:
+        bound = getattr(node, "bound", None)
+        function = getattr(bound, "func", None) or getattr(bound, "afunc", None)
+    tags = (task.config or {}).get("tags") or ()
+    return ev.TaskInfo(
+        id=task.id,
+        name=task.name,
+        kind=kind,
+        triggers=tuple(str(t) for t in task.triggers),
+        finished=bool(task.writes),
+        hidden="langsmith:hidden" in tags,
+        arg=values.snapshot(task.input) if kind == "push" and loop.observer.recorder.redact is None else None,
+        source=sources.of_function(function) if function is not None else None,
+    )
+
+
+def _interrupts(exc: BaseException, loop: Any) -> tuple[ev.InterruptInfo, ...]:
+    asked = exc.args[0] if exc.args else ()
+    by_id = {}
+    for tid, channel, value in getattr(loop, "checkpoint_pending_writes", ()):
+        if channel == K.INTERRUPT:
+            for item in value if isinstance(value, list | tuple) else (value,):
+                by_id[getattr(item, "id", None)] = tid
+    tasks = getattr(loop, "tasks", {})
+    order = {tid: i for i, tid in enumerate(tasks)}
+    snap = loop.observer.recorder.snap
+    out = []
+    for item in asked or ():
+        tid = by_id.get(getattr(item, "id", None), "")
+        node = tasks[tid].name if tid in tasks else ""
+        out.append((order.get(tid, len(order)), ev.InterruptInfo(str(item.id), snap(K.INTERRUPT, item.value), tid, node)))
+    # LangGraph collects them from a set: their order in the exception is random, that of the tasks is not.
+    return tuple(info for _, info in sorted(out, key=lambda pair: pair[0]))
+
+
+def _paused_nodes(loop: Any, reason: str, asked: tuple[ev.InterruptInfo, ...]) -> tuple[str, ...]:
+    tasks = getattr(loop, "tasks", {}).values()
+    if reason == "interrupt":
+        return tuple(dict.fromkeys(i.node for i in asked if i.node))
+    at = loop.interrupt_before if reason == "interrupt_before" else loop.interrupt_after
+    return tuple(t.name for t in tasks if not t.writes and (at == "*" or reason == "interrupt_after" or t.name in at))
+
+
+def _call_site(frame: Any) -> tuple[str, ev.Source | None]:
+    """Return which public method started the loop, and the user's line that called it."""
+    names = ("stream", "astream", "invoke", "ainvoke", "stream_events", "astream_events")
+    action, at = "invoke", frame
+    for _ in range(16):
+        if at is None or not sources.is_machinery(at.f_code.co_filename):
+            break
+        if at.f_code.co_name in names and at.f_code.co_filename.endswith("main.py"):
+            action = at.f_code.co_name
+        at = at.f_back
+    user = sources.user_frame(at)
+    return action, sources.of_frame(user) if user is not None else None
+
+
+# ---------------------------------------------------------------- running and committing a task
+
+
+def _observer_of(task: Any) -> LoopObserver | None:
+    send = _send_of(task.config)
+    return send.observer if send is not None else None
+
+
+def _run_with_retry(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def run_with_retry(task: Any, *args: Any, **kwargs: Any) -> Any:
+        observer = _observer_of(task)
+        if observer is None:
+            return original(task, *args, **kwargs)
+        observer.task_started(task)
+        try:
+            out = original(task, *args, **kwargs)
+        except BaseException as exc:
+            _tell_task_end(observer, task, exc)
+            raise
+        _tell_task_end(observer, task, None)
+        return out
+
+    return run_with_retry
+
+
+def _arun_with_retry(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    async def arun_with_retry(task: Any, *args: Any, **kwargs: Any) -> Any:
+        observer = _observer_of(task)
+        if observer is None:
+            return await original(task, *args, **kwargs)
+        observer.task_started(task)
+        try:
+            out = await original(task, *args, **kwargs)
+        except BaseException as exc:
+            _tell_task_end(observer, task, exc)
+            raise
+        _tell_task_end(observer, task, None)
+        return out
+
+    return arun_with_retry
+
+
+def _outcome(exc: BaseException | None) -> str:
+    if exc is None:
+        return "finished"
+    if isinstance(exc, GraphInterrupt):
+        return "interrupt"
+    if isinstance(exc, GraphBubbleUp):
+        return "bubble"
+    return "error" if isinstance(exc, Exception) else "cancelled"
+
+
+def _tell_task_end(observer: LoopObserver, task: Any, exc: BaseException | None) -> None:
+    outcome, error, asked, source = _outcome(exc), None, (), None
+    if exc is not None:
+        source = sources.of_traceback(exc)
+        if outcome == "interrupt":
+            found = exc.args[0] if exc.args else ()
+            snap = observer.recorder.snap
+            asked = tuple(
+                ev.InterruptInfo(str(i.id), snap(K.INTERRUPT, i.value), task.id, task.name) for i in found or ()
+            )
+        elif outcome != "bubble":
+            error = values.error_text(exc)
+    observer.task_ended(task, outcome, error, asked, source)
+
+
+class TracedRunner(R.PregelRunner):
+    """PregelRunner that tells what `commit` hands on and what it does not."""
+
+    observer: LoopObserver
+
+    def commit(self, task: Any, *args: Any, **kwargs: Any) -> Any:
+        exc = kwargs.get("exception", args[0] if args else None)
+        put = self.put_writes()
+        before = getattr(_local, "commit", None)
+        seen: dict[str, Any] = {"loop": getattr(put, "__self__", None), "calls": [], "tell": [], "line": None}
+        _local.commit = seen
+        try:
+            return super().commit(task, *args, **kwargs)
+        finally:
+            _local.commit = before
+            where = seen["line"] or sources.of_function(super().commit)
+            self.observer.committed(task, _outcome(exc), seen["calls"], where)
+            for tell in seen["tell"]:
+                tell()
+
+
+def _line_in_commit(frame: Any) -> ev.Source | None:
+    """Return the line of the installed `commit` that is calling `put_writes` right now."""
+    for _ in range(12):
+        above = frame.f_back
+        if above is None:
+            return None
+        if above.f_code is TracedRunner.commit.__code__:
+            return sources.of_frame(frame)
+        frame = above
+    return None
+
+
+# ---------------------------------------------------------------- update_state
+
+_updating: contextvars.ContextVar[reading.Update | None] = contextvars.ContextVar("hitl_lab_update", default=None)
+
+
+def _update_apply_writes(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def apply_writes(checkpoint: Any, channels: Any, tasks: Any, *args: Any, **kwargs: Any) -> Any:
+        update = _updating.get()
+        if update is None or update.recorder.dead:
+            return original(checkpoint, channels, tasks, *args, **kwargs)
+        tasks = list(tasks)
+        _quietly(update, update.observer.read, channels)
+        out = original(checkpoint, channels, tasks, *args, **kwargs)
+        _quietly(update, update.applied, tasks, channels, _updated(out))
+        return out
+
+    return apply_writes
+
+
+def _quietly(update: reading.Update, call: Callable[..., Any], *args: Any) -> Any:
+    try:
+        return call(*args)
+    except Exception as exc:
+        update.recorder.fail(update.action, exc)
+        return None
+
+
+def _update_of(graph: Any, config: Any, supersteps: Any, frame: Any) -> reading.Update | None:
+    recorder = CURRENT.get()
+    if recorder is None or recorder.dead or recorder.closed or _updating.get() is not None:
+        return None
+    try:
+        conf = (config or {}).get(CONF, {})
+        ns = tuple(part for part in str(conf.get(K.CONFIG_KEY_CHECKPOINT_NS) or "").split(K.NS_SEP) if part)
+        observer = LoopObserver(recorder, recorder.new_run(), ns, **_KNOWN)
+        own = graph.checkpointer if hasattr(graph.checkpointer, "get_tuple") else None
+        saver = conf.get(K.CONFIG_KEY_CHECKPOINTER) or own
+        above = frame.f_back
+        single = above is not None and frame.f_code.co_name in ("update_state", "aupdate_state")
+        action = frame.f_code.co_name if single else "bulk_update_state"
+        user = sources.user_frame(frame)
+        source = sources.of_frame(user) if user is not None else None
+        return reading.Update(observer, graph, saver, config, supersteps, action, source)
+    except Exception as exc:
+        recorder.fail("update_state", exc)
+        return None
+
+
+def _bulk_update_state(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def bulk_update_state(self: Any, config: Any, supersteps: Any, *args: Any, **kwargs: Any) -> Any:
+        update = _update_of(self, config, supersteps, sys._getframe(1))
+        if update is None:
+            return original(self, config, supersteps, *args, **kwargs)
+        _quietly(update, reading.drive, update.begin())
+        token = _updating.set(update)
+        try:
+            out = original(self, config, supersteps, *args, **kwargs)
+        except BaseException as exc:
+            _quietly(update, update.failed, exc)
+            raise
+        finally:
+            _updating.reset(token)
+        _quietly(update, reading.drive, update.finish(out))
+        return out
+
+    return bulk_update_state
+
+
+def _abulk_update_state(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    async def abulk_update_state(self: Any, config: Any, supersteps: Any, *args: Any, **kwargs: Any) -> Any:
+        update = _update_of(self, config, supersteps, sys._getframe(1))
+        if update is None:
+            return await original(self, config, supersteps, *args, **kwargs)
+        await _aquietly(update, update.begin())
+        token = _updating.set(update)
+        try:
+            out = await original(self, config, supersteps, *args, **kwargs)
+        except BaseException as exc:
+            _quietly(update, update.failed, exc)
+            raise
+        finally:
+            _updating.reset(token)
+        await _aquietly(update, update.finish(out))
+        return out
+
+    return abulk_update_state
+
+
+async def _aquietly(update: reading.Update, reads: reading.Reads) -> None:
+    try:
+        await reading.adrive(reads)
+    except Exception as exc:
+        update.recorder.fail(update.action, exc)

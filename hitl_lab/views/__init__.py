@@ -1,0 +1,1 @@
+"""Views: text, HTML, the stepper widget, comparison, graph drawing. They read frames and know no LangGraph."""
