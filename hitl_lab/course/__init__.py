@@ -1,0 +1,1 @@
+"""The course around the notebooks: workspace, checks of the installation."""
