@@ -11,11 +11,12 @@ import copy
 import functools
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, fields, is_dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.pregel import Pregel
 from langgraph.types import Command, Interrupt, StateSnapshot
@@ -382,6 +383,10 @@ def comparable(value: Any) -> Any:
         error = value.error and (type(value.error).__name__, comparable(str(value.error)))
         state = value.state and (comparable(value.values), value.next, comparable(value.interrupts))
         return {"returned": comparable(value.returned), "error": error, "ran": sorted(value.ran), "state": state}
+    if isinstance(value, BaseMessage):
+        return comparable(value.model_dump())
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: comparable(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, Mapping):
         hidden = ("created_at", "ts", "timestamp", "channel_versions", "versions_seen", "updated_channels")
         return {comparable(k): comparable(v) for k, v in value.items() if k not in hidden}
