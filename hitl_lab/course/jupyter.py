@@ -33,8 +33,7 @@ def command(workspace: Path, *, port: int = 8888, browser: bool | None = None) -
         "--Application.log_level=WARN",
     ]
     if not browser:
-        # The redirect file only serves a browser that is opened for the learner; without it the message is one address.
-        options += ["--no-browser", "--ServerApp.no_browser_open_file=True"]
+        options.append("--no-browser")
     if _is_root():
         options.append("--allow-root")
     return [sys.executable, "-m", "jupyterlab", *options]
