@@ -1,0 +1,384 @@
+"""The ledger: one row a write, how far it got, and its fate. Pure: made from a story's events alone.
+
+Fates (see docs/words.md): applied, pending, dropped, discarded, lost, undefined. Flags beside the fate: phantom
+(returned by invoke or stream, in no checkpoint) and rewritten by a later run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hitl_lab.story import Action, Story
+from hitl_lab.tracing import events as ev
+
+APPLIED, PENDING, DROPPED = "applied", "pending", "dropped"
+DISCARDED, LOST, UNDEFINED, OPEN = "discarded", "lost", "undefined", "open"
+FATES = (APPLIED, PENDING, DROPPED, DISCARDED, LOST, UNDEFINED)
+
+
+@dataclass
+class Row:
+    """One write and how far it got.
+
+    write: W1, W2, ...; "–" for state mutated in place. key: Wrote.write. run: label of the run or update. place:
+    namespace as node names. task: T1, ... via, source: how and where it was made. fate: one of FATES, or "open" while
+    its task has not ended. handed: "task" or "null task" once put_writes took it. saver: whether the saver's put_writes
+    returned for it (None: no saver). checkpoint: the checkpoint it was applied into. saved: whether the saver's put
+    returned for that checkpoint or one after it. in_state, returned: whether get_state() and the caller show it (None:
+    not seen). phantom: returned, in no checkpoint. rewritten_by: label of the run that wrote it again. where: the
+    installed line that dropped it. discarded_by: label of the action that made a checkpoint without it. reason: why
+    in a few words. wrote_at, decided_at: event numbers (Event.n).
+    """
+
+    write: str
+    key: int | None
+    run: str
+    place: str
+    node: str
+    task: str
+    task_id: str
+    step: int | None
+    channel: str
+    value: Any = None
+    via: str = ""
+    source: ev.Source | None = None
+    thread: str | None = None
+    fate: str = OPEN
+    handed: str | None = None
+    saver: bool | None = None
+    checkpoint: str | None = None
+    saved: bool = False
+    in_state: bool | None = None
+    returned: bool | None = None
+    phantom: bool = False
+    rewritten_by: str | None = None
+    where: ev.Source | None = None
+    discarded_by: str | None = None
+    reason: str = ""
+    wrote_at: int = 0
+    decided_at: int = 0
+    action_key: int = field(default=0, repr=False)
+    ns: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def label(self) -> str:
+        """The fate with its flags, as the text views show it: "dropped · phantom · rewritten by run 2"."""
+        parts = [self.fate]
+        if self.phantom:
+            parts.append("phantom")
+        if self.rewritten_by:
+            parts.append(f"rewritten by {self.rewritten_by}")
+        if self.discarded_by and self.fate in (DISCARDED, LOST):
+            parts.append(f"by {self.discarded_by}")
+        return " · ".join(parts)
+
+    @property
+    def path(self) -> str:
+        """The node with its place: "outer/inner"."""
+        return f"{self.place}/{self.node}" if self.place else self.node
+
+
+class Ledger(Sequence[Row]):
+    """The rows of all writes to state channels, in story order."""
+
+    def __init__(self, story: Story) -> None:
+        self.story = story
+        self.rows: tuple[Row, ...] = tuple(_Book(story).close())
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.rows[index]
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def where(self, **wanted: Any) -> tuple[Row, ...]:
+        """Return the rows whose fields equal `wanted`, e.g. where(fate="dropped", channel="messages")."""
+        return tuple(r for r in self.rows if all(getattr(r, k) == v for k, v in wanted.items()))
+
+    def __str__(self) -> str:
+        from hitl_lab.views.text import ledger_text
+
+        return ledger_text(self)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class _Book:
+    """Reads the events once, in story order, and keeps the state of each write."""
+
+    def __init__(self, story: Story) -> None:
+        self.story = story
+        self.rows: dict[int, Row] = {}
+        self.extra: list[Row] = []
+        self.order: list[Row] = []
+        self.pending: dict[str, dict[int, tuple[str, ...]]] = {}  # checkpoint id -> write keys there, with their ns
+        self.applied: dict[tuple[int, tuple[str, ...]], list[int]] = {}  # (run, ns) -> keys since its last checkpoint
+        self.taken: dict[tuple[int, tuple[str, ...]], set[int]] = {}  # (run, ns) -> keys applied in this run
+        self.shown: dict[int, set[int]] = {}  # run -> keys applied only to make the returned value
+        self.into: dict[str, list[int]] = {}  # checkpoint id -> keys applied into it
+        self.parent: dict[str, str | None] = {}
+        self.saved: set[str] = set()
+        self.planned: dict[str, tuple[str | None, tuple[str, ...]]] = {}  # task id -> checkpoint it starts from, ns
+        self.at: dict[tuple[int, tuple[str, ...]], str | None] = {}  # (run, ns) -> its checkpoint now
+        self.first_tick: dict[tuple[int, tuple[str, ...]], set[str]] = {}
+        self.next: dict[str | None, ev.StateRead] = {}
+        self.savers: dict[int, bool] = {}
+        self.handlers: dict[type, Callable[[Any, Action], None]] = {
+            ev.RunStarted: self.started,
+            ev.SubgraphStarted: self.started,
+            ev.UpdateStarted: self.update_started,
+            ev.Ticked: self.ticked,
+            ev.TaskPushed: self.pushed,
+            ev.Wrote: self.wrote,
+            ev.Retried: self.retried,
+            ev.TaskEnded: self.task_ended,
+            ev.Committed: self.committed,
+            ev.PutWrites: self.put_writes,
+            ev.SaverPutWrites: self.saver_put_writes,
+            ev.Applied: self.was_applied,
+            ev.CheckpointCreated: self.checkpoint,
+            ev.SaverPut: self.saver_put,
+            ev.Returned: self.was_returned,
+            ev.StateRead: self.state_read,
+        }
+        for action in story.actions:
+            for event in action.events:
+                handler = self.handlers.get(type(event))
+                if handler is not None:
+                    handler(event, action)
+
+    # ------------------------------------------------------------ one handler an event
+
+    def started(self, event: Any, action: Action) -> None:
+        self.at[event.run, event.ns] = event.checkpoint
+        self.savers[event.run] = self.savers.get(event.run, False) or event.saver is not None
+
+    def update_started(self, event: ev.UpdateStarted, action: Action) -> None:
+        self.at[event.run, event.ns] = event.before
+        self.savers[event.run] = event.saver is not None
+
+    def ticked(self, event: ev.Ticked, action: Action) -> None:
+        key = (event.run, event.ns)
+        for info in event.tasks:
+            self.planned[info.id] = (self.at.get(key), event.ns)
+        self.first_tick.setdefault(key, {info.id for info in event.tasks})
+
+    def pushed(self, event: ev.TaskPushed, action: Action) -> None:
+        self.planned[event.task] = (self.at.get((event.run, event.ns)), event.ns)
+        if event.parent in self.first_tick.get((event.run, event.ns), ()):
+            self.first_tick[event.run, event.ns].add(event.task)
+
+    def wrote(self, event: ev.Wrote, action: Action) -> None:
+        if event.control:
+            return
+        story = self.story
+        row = Row(
+            write=story.write_name(event.write) or "–",
+            key=event.write,
+            run=action.label,
+            place=story.place(event.ns),
+            node=event.name or {"input": "input", "command": "Command"}.get(event.via, event.via),
+            task=story.name(event.task) if event.task in story.tasks else "",
+            task_id=event.task,
+            step=event.step,
+            channel=event.channel,
+            value=event.value,
+            via=event.via,
+            source=event.source,
+            thread=action.thread,
+            saver=False if self.savers.get(event.run) and event.via not in ("update_state", "input") else None,
+            wrote_at=event.n,
+            action_key=event.run,
+            ns=event.ns,
+        )
+        self.rows[event.write] = row
+        self.order.append(row)
+
+    def retried(self, event: ev.Retried, action: Action) -> None:
+        for key in event.cleared:
+            self.drop(key, event.n, None, "a retry of the node emptied task.writes")
+
+    def task_ended(self, event: ev.TaskEnded, action: Action) -> None:
+        written = {r.channel for r in self.order if r.task_id == event.task and r.action_key == event.run}
+        for key in event.mutated:
+            channel = key.rstrip("=")
+            assigned = key.endswith("=")
+            if assigned and channel in written:
+                continue  # the node changed its own copy of the state and returned the value too: a write as any other
+            self.order.append(
+                Row(
+                    write="–",
+                    key=None,
+                    run=action.label,
+                    place=self.story.place(event.ns),
+                    node=event.name,
+                    task=self.story.name(event.task),
+                    task_id=event.task,
+                    step=event.step,
+                    channel=channel,
+                    via="assigned on the state object" if assigned else "mutated in place",
+                    source=self.story.tasks[event.task].source if event.task in self.story.tasks else None,
+                    thread=action.thread,
+                    fate=UNDEFINED,
+                    reason="no write: nothing was handed to LangGraph",
+                    wrote_at=event.n,
+                    decided_at=event.n,
+                    action_key=event.run,
+                    ns=event.ns,
+                )
+            )
+
+    def drop(self, key: int, n: int, where: ev.Source | None, reason: str) -> None:
+        row = self.rows.get(key)
+        if row is not None:
+            row.fate, row.decided_at, row.where, row.reason = DROPPED, n, where, reason
+
+    def committed(self, event: ev.Committed, action: Action) -> None:
+        outcome = {
+            "interrupt": "the node stopped on interrupt(), and commit handed on only the question",
+            "bubble": "the node left with a Command for the parent graph",
+        }.get(event.outcome, f"commit did not hand it on (the task ended with: {event.outcome})")
+        for key in event.dropped:
+            self.drop(key, event.n, event.where, outcome)
+
+    def put_writes(self, event: ev.PutWrites, action: Action) -> None:
+        where = event.checkpoint or self.at.get((event.run, event.ns)) or ""
+        for item in event.rows:
+            row = self.rows.get(item.write) if item.write is not None else None
+            if item.write is not None:
+                self.pending.setdefault(where, {})[item.write] = event.ns
+            if row is not None:
+                row.handed = "task" if event.task else "null task"
+                row.fate, row.decided_at, row.where, row.reason = PENDING, event.n, None, ""
+
+    def saver_put_writes(self, event: ev.SaverPutWrites, action: Action) -> None:
+        for item in event.rows:
+            row = self.rows.get(item.write) if item.write is not None else None
+            if row is not None:
+                row.saver = event.error is None
+                if event.error:
+                    row.reason = f"the saver's put_writes raised {event.error}"
+
+    def was_applied(self, event: ev.Applied, action: Action) -> None:
+        if event.where == "_suppress_interrupt":
+            self.shown.setdefault(event.run, set()).update(event.writes)
+            return
+        key = (event.run, event.ns)
+        self.applied.setdefault(key, []).extend(event.writes)
+        self.taken.setdefault(key, set()).update(event.writes)
+
+    def checkpoint(self, event: ev.CheckpointCreated, action: Action) -> None:
+        key = (event.run, event.ns)
+        self.parent[event.checkpoint] = event.parent
+        self.at[key] = event.checkpoint
+        for write in self.applied.pop(key, ()):
+            self.into.setdefault(event.checkpoint, []).append(write)
+            row = self.rows.get(write)
+            if row is not None:
+                row.fate, row.checkpoint, row.decided_at = APPLIED, event.checkpoint, event.n
+                row.where, row.reason = None, ""
+        if event.parent is None:
+            return
+        taken = self.taken.get(key, set())
+        gone = [w for w in self.pending.pop(event.parent, {}) if w not in taken]
+        # Writes inside a subgraph go with the task that called it, once its checkpoint is passed by.
+        for there, writes in list(self.pending.items()):
+            for write, ns in list(writes.items()):
+                if len(ns) > len(event.ns) and self.passed_by(ns, event):
+                    gone.append(write)
+                    del self.pending[there][write]
+        for write in gone:
+            row = self.rows.get(write)
+            if row is not None and row.fate == PENDING:
+                row.fate, row.decided_at, row.discarded_by = DISCARDED, event.n, action.label
+                row.reason = f"{action.label} ({action.name}) made a checkpoint without it"
+
+    def passed_by(self, ns: tuple[str, ...], event: ev.CheckpointCreated) -> bool:
+        owner = ns[len(event.ns)].rsplit(":", 1)[-1]
+        return ns[: len(event.ns)] == event.ns and self.planned.get(owner, (None, ()))[0] == event.parent
+
+    def saver_put(self, event: ev.SaverPut, action: Action) -> None:
+        if event.error is None:
+            self.saved.add(event.checkpoint)
+
+    def was_returned(self, event: ev.Returned, action: Action) -> None:
+        # What was applied, or only shown, in this run stands in what the caller got, if the caller got values at all.
+        if not event.seen:
+            return
+        for row in self.order:
+            if row.action_key != event.run or row.key is None or row.ns:
+                continue
+            shown = row.key in self.shown.get(event.run, ())
+            row.returned = shown or row.fate == APPLIED
+            if shown and row.fate in (DROPPED, OPEN) and row.channel in event.phantom:
+                row.phantom = True
+
+    def state_read(self, event: ev.StateRead, action: Action) -> None:
+        self.next[event.thread] = event
+        if event.error:
+            return
+        stored = {item.write for item in event.pending if item.write is not None}
+        for row in self.order:
+            if row.action_key == event.run and row.key is not None and len(row.ns) == len(event.ns):
+                row.in_state = row.fate == APPLIED or row.key in stored
+
+    # ------------------------------------------------------------ at the end
+
+    def close(self) -> list[Row]:
+        self.mark_saved()
+        self.mark_rewritten()
+        for row in self.order:
+            row.checkpoint = self.story.name(row.checkpoint) if row.checkpoint else None
+            if row.fate in (DROPPED, DISCARDED) and not row.rewritten_by and self.is_lost(row):
+                row.reason = f"{row.fate}: {row.reason}; its node is not among the next tasks" if row.reason else ""
+                row.fate = LOST
+        return self.order
+
+    def mark_saved(self) -> None:
+        """A checkpoint counts as saved if its put returned, or that of one made from it (durability "exit")."""
+        saved = set(self.saved)
+        for id in self.saved:
+            at = self.parent.get(id)
+            while at is not None and at not in saved:
+                saved.add(at)
+                at = self.parent.get(at)
+        for row in self.order:
+            row.saved = row.checkpoint in saved
+
+    def mark_rewritten(self) -> None:
+        """A later run wrote it again: the same task, or after an update the same node among its first tasks."""
+        actions = {a.key: i for i, a in enumerate(self.story.actions)}
+        by_task: dict[tuple[str, str], list[Row]] = {}
+        by_node: dict[tuple[str | None, str, str], list[Row]] = {}
+        for row in self.order:
+            if row.key is None:
+                continue
+            by_task.setdefault((row.task_id, row.channel), []).append(row)
+            if row.task_id in self.first_tick.get((row.action_key, row.ns), ()):
+                by_node.setdefault((row.thread, row.path, row.channel), []).append(row)
+        for row in self.order:
+            if row.fate not in (DROPPED, DISCARDED) or row.key is None:
+                continue
+            same = by_task.get((row.task_id, row.channel), ()) if row.task_id else ()
+            again = [r for r in same if actions[r.action_key] > actions[row.action_key]]
+            if not again and row.reason.startswith("a retry"):
+                again = [r for r in same if r.wrote_at > row.decided_at]
+            if not again:
+                found = by_node.get((row.thread, row.path, row.channel), ())
+                again = [r for r in found if actions[r.action_key] > actions[row.action_key]]
+            if again:
+                first = min(again, key=lambda r: (actions[r.action_key], r.wrote_at))
+                row.rewritten_by = first.run
+
+    def is_lost(self, row: Row) -> bool:
+        read = self.next.get(row.thread)
+        if read is None or read.error:
+            return False
+        top = row.place.split("/", 1)[0] if row.place else row.node
+        return top not in read.next
