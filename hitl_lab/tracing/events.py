@@ -341,7 +341,10 @@ class Returned(Event):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateRead(Event):
     """What the checkpointer gives back after a run or an update: `get_state()` without a checkpoint id (the live
-    view) and the pending writes stored at that checkpoint."""
+    view) and the pending writes stored at that checkpoint.
+
+    stored: only with `record(rows=True)`, the thread's rows in the database, see `hitl_lab.tracing.reading.read_rows`.
+    """
 
     kind: ClassVar[str] = "state_read"
     thread: str | None = None
@@ -351,6 +354,7 @@ class StateRead(Event):
     interrupts: tuple[InterruptInfo, ...] = ()
     pending: tuple[Row, ...] = ()
     error: str | None = None
+    stored: dict[str, Value] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

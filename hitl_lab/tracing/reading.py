@@ -84,6 +84,29 @@ def read_state(graph: Any, saver: Any, config: Any) -> Reads:
         return None, None, values.error_text(exc)
 
 
+def read_rows(recorder: Recorder, saver: Any, thread: Any, head: Any) -> Reads:
+    """Read the rows of a thread: {"database", "committed", "tables": counts, "head": channels of the writes stored at
+    the newest checkpoint}, or {"error": text}; {} unless the recorder was asked for rows."""
+    recorders = [recorder]
+    while recorders[-1].parent is not None:
+        recorders.append(recorders[-1].parent)
+    if saver is None or not any(each.rows for each in recorders):
+        return {}
+    from hitl_lab import stored
+
+    try:
+        found = yield stored, "stored_rows", (saver, None if thread is None else str(thread))
+    except Exception as exc:
+        return {"error": values.error_text(exc)}
+    at = checkpoint_id(head)
+    return {
+        "database": found.database,
+        "committed": found.committed,
+        "tables": dict(found.tables),
+        "head": [row.channel for row in found.writes if row.checkpoint == at],
+    }
+
+
 def state_fields(observer: LoopObserver, state: Any, tuple_: Any) -> dict[str, Any]:
     """Return the fields of a StateRead event."""
     snap = observer.recorder.snap
@@ -119,13 +142,15 @@ def pending_rows(observer: LoopObserver, tuple_: Any) -> tuple[ev.Row, ...]:
     return tuple(out)
 
 
-def tell_state(observer: LoopObserver, thread: Any, state: Any, tuple_: Any, error: str | None) -> None:
+def tell_state(observer: LoopObserver, saver: Any, thread: Any, state: Any, tuple_: Any, error: str | None) -> Reads:
     """Emit what was read back, or why it could not be read."""
     thread = None if thread is None else str(thread)
+    stored = yield from read_rows(observer.recorder, saver, thread, state.config if state is not None else None)
     if state is None:
-        observer.emit(ev.StateRead, thread=thread, error=error or "nothing is stored", step=None)
+        fields: dict[str, Any] = {"error": error or "nothing is stored"}
     else:
-        observer.emit(ev.StateRead, thread=thread, step=None, **state_fields(observer, state, tuple_))
+        fields = state_fields(observer, state, tuple_)
+    observer.emit(ev.StateRead, thread=thread, step=None, stored=stored, **fields)
 
 
 def phantoms(observer: LoopObserver, state: Any) -> tuple[str, ...]:
@@ -232,7 +257,7 @@ class Update:
         )
         at = (self.config or {}).get("configurable", {}).get("checkpoint_ns", "")
         state, tuple_, error = yield from read_state(self.graph, self.saver, head_config(self.config, ns=at))
-        tell_state(observer, self.thread, state, tuple_, error)
+        yield from tell_state(observer, self.saver, self.thread, state, tuple_, error)
         observer.forget()
 
     def new_checkpoints(self, config: Any) -> Reads:

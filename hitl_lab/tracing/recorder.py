@@ -30,6 +30,7 @@ class Recorder:
     redact: called with (channel, value) for each channel value before it is kept; what it returns is kept instead.
     on_event: called with each event after it is stored, outside the lock, so it may block (the live executor does).
     mutations: look for state that a node changes in place (a few microseconds a task).
+    rows: after each run and update, count the thread's rows in the database, over a connection of its own.
     parent: the recorder of an enclosing `record()`, which gets every event too.
     """
 
@@ -39,12 +40,14 @@ class Recorder:
         redact: values.Redact | None = None,
         on_event: Callable[[Event], None] | None = None,
         mutations: bool = True,
+        rows: bool = False,
         parent: Recorder | None = None,
     ) -> None:
         self.events: list[Event] = []
         self.redact = redact
         self.on_event = on_event
         self.mutations = mutations
+        self.rows = rows
         self.parent = parent
         self.sinks: list[Callable[[Event], None]] = []
         self.dead = False
@@ -133,6 +136,7 @@ def record(
     *,
     redact: values.Redact | None = None,
     mutations: bool = True,
+    rows: bool = False,
     file: str | None = None,
     on_event: Callable[[Event], None] | None = None,
 ) -> Iterator[Trace]:
@@ -144,6 +148,8 @@ def record(
     Args:
         redact: (channel, value) -> value to keep, to hide secrets; default keeps all.
         mutations: also tell state that a node changed in place; default True.
+        rows: after each run and update, count the rows that stand in the checkpointer's database, over a connection of
+            its own, so that what is counted is committed; default False, for it connects each time.
         file: path of a JSON Lines trace file, written event by event as they happen; default none.
         on_event: called with each event as it happens; if it raises, the recorder is removed and the graph goes on.
 
@@ -160,7 +166,7 @@ def record(
 
     seams.check()
     parent = CURRENT.get()
-    recorder = Recorder(redact=_both(redact, parent), mutations=mutations, parent=parent, on_event=on_event)
+    recorder = Recorder(redact=_both(redact, parent), mutations=mutations, rows=rows, parent=parent, on_event=on_event)
     recorder.facts = seams.facts()
     with contextlib.ExitStack() as stack:
         if file is not None:

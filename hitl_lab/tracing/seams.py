@@ -513,7 +513,7 @@ class _Traced:
                 observer.returned(self.action, reading.phantoms(observer, state))
             if self.checkpointer:
                 thread = self.config.get(CONF, {}).get(K.CONFIG_KEY_THREAD_ID)
-                reading.tell_state(observer, thread, state, tuple_, error)
+                yield from reading.tell_state(observer, self.checkpointer, thread, state, tuple_, error)
         observer.end(observer.status, observer.error)
         self.graph = None
 
