@@ -1,0 +1,127 @@
+"""`hitl-lab open` and `make lab`: JupyterLab on this machine only, with the address on the screen."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from hitl_lab.course import jupyter
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture
+def no_display(monkeypatch):
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    monkeypatch.setattr(jupyter.sys, "platform", "linux")
+
+
+def test_without_a_display_no_browser_is_opened(tmp_path, no_display, monkeypatch):
+    assert "--no-browser" in jupyter.command(tmp_path)
+    assert "--no-browser" not in jupyter.command(tmp_path, browser=True)
+    monkeypatch.setenv("DISPLAY", ":0")
+    assert "--no-browser" not in jupyter.command(tmp_path)
+    assert "--no-browser" in jupyter.command(tmp_path, browser=False)
+
+
+def test_root_is_allowed_only_to_root(tmp_path, monkeypatch):
+    monkeypatch.setattr(jupyter, "_is_root", lambda: True)
+    assert "--allow-root" in jupyter.command(tmp_path)
+    monkeypatch.setattr(jupyter, "_is_root", lambda: False)
+    assert "--allow-root" not in jupyter.command(tmp_path)
+
+
+def test_the_token_is_kept():
+    line = " ".join(jupyter.command(Path("mine")))
+    assert "token" not in line
+    assert "password" not in line
+
+
+def test_the_first_notebook_is_shown(tmp_path):
+    assert "--LabApp.default_url=/lab" in jupyter.command(tmp_path)
+    for name in ("02_second.ipynb", "00_start_here.ipynb"):
+        (tmp_path / name).write_text("{}")
+    assert "--LabApp.default_url=/lab/tree/00_start_here.ipynb" in jupyter.command(tmp_path)
+
+
+def test_kernels_of_this_environment_come_first_and_no_trace_is_sent_anywhere():
+    result = jupyter.environment({"LANGSMITH_TRACING": "true", "HOME": "/somewhere"})
+    assert result["JUPYTER_PREFER_ENV_PATH"] == "1"
+    assert result["LANGSMITH_TRACING"] == result["LANGCHAIN_TRACING_V2"] == "false"
+    assert result["HOME"] == "/somewhere"
+
+
+@pytest.fixture
+def server(tmp_path):
+    """`make lab`, second start, as a learner on a bare server sees it: (seconds to the address, address)."""
+    environment = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}
+    # The environment the tests run in is the one make is to use: it is ready, so this is a second start.
+    environment |= {"JUPYTER_RUNTIME_DIR": str(tmp_path / "runtime"), "MAKEFLAGS": ""}
+    subprocess.run(["make", "ready", f"VENV={sys.prefix}"], cwd=ROOT, env=environment, check=True, timeout=280)
+    began = time.monotonic()
+    process = subprocess.Popen(
+        ["make", "lab", f"VENV={sys.prefix}", f"WORKSPACE={tmp_path / 'mine'}"],
+        cwd=ROOT,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    seen = []
+    try:
+        for line in process.stdout:
+            seen.append(line)
+            if address := re.search(r"http://127\.0\.0\.1:(\d+)/\S*\?token=([0-9a-f]+)", line):
+                yield time.monotonic() - began, address[0], int(address[1]), address[2]
+                break
+        else:
+            pytest.fail("no address was printed:\n" + "".join(seen))
+    finally:
+        # The group: make, and the server it became the parent of. KILL, since the server asks before it ends.
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait(timeout=20)
+
+
+def get(address, **headers):
+    with urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=20) as reply:
+        return reply.read()
+
+
+def listening_addresses(port):
+    """The local addresses, in the kernel's hexadecimal, on which a socket listens on `port`."""
+    found = set()
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        for line in Path(table).read_text().splitlines()[1:]:
+            _, local, _, state, *_ = line.split()
+            address, hex_port = local.split(":")
+            if state == "0A" and int(hex_port, 16) == port:
+                found.add(address)
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_make_lab_prints_the_address_in_under_ten_seconds_and_listens_on_loopback_only(server):
+    seconds, address, port, token = server
+    assert seconds < 10, f"{seconds:.1f} s"
+    assert listening_addresses(port) == {"0100007F"}
+
+    page = get(address).decode()
+    config = json.loads(re.search(r'id="jupyter-config-data"[^>]*>\s*(\{.*?\})\s*</script>', page, re.DOTALL)[1])
+    assert config["news"] == {"disabled": True}
+
+    contents = f"http://127.0.0.1:{port}/api/contents"
+    assert json.loads(get(contents, Authorization=f"token {token}"))["type"] == "directory"
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        get(contents)
