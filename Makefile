@@ -32,17 +32,17 @@ ready:
 lab: ready  ## open the course in JupyterLab (WORKSPACE=folder, default my-notebooks)
 	@$(VENV)/bin/hitl-lab open "$(WORKSPACE)"
 
-# Notebooks in a pytest of their own: nbval stalls beside some plugins. Then once more without nbval, which passes
+# Notebooks in a pytest of their own: nbval stalls beside some plugins, and loading it takes 2 s. Then once more without nbval, which passes
 # a cell that starts with an unknown %magic and raises.
 test: ready  ## every test, the notebooks included
 	$(PY) -m ruff check .
-	$(PY) -m pytest -n $(JOBS) --dist loadgroup
+	$(PY) -m pytest -p no:nbval -n $(JOBS) --dist loadgroup
 	$(PY) -m pytest --nbval --nbval-current-env -n $(JOBS) --dist loadfile notebooks
 	$(PY) tests/notebook_gate.py --jobs $(JOBS)
 
 check: ready  ## the quick part of the tests, under a minute
 	$(PY) -m ruff check .
-	$(PY) -m pytest -q -n $(JOBS) --dist loadgroup -m "not slow and not browser and not postgres"
+	$(PY) -m pytest -p no:nbval -q -n $(JOBS) --dist loadgroup -m "not slow and not browser and not postgres"
 
 notebooks: ready  ## build notebooks/*.ipynb, with outputs, from notebooks/src/*.py
 	$(PY) scripts/build_notebooks.py
