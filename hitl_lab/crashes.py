@@ -1,0 +1,454 @@
+"""`crash()`: run a graph in another process, kill it at a chosen point, and see what stands in the database.
+
+Nothing here is predicted: the process dies by `os._exit`, the rows are read over a connection of their own, and the
+resume is a real one, by a fresh graph on a fresh checkpointer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from hitl_lab import _child, savers, values
+from hitl_lab.errors import HitlLabError
+from hitl_lab.stitching import stitch
+from hitl_lab.stored import StoredRows, stored_rows
+from hitl_lab.trace import Trace
+from hitl_lab.tracing import events as ev
+
+POINTS: dict[str, str] = {
+    "in_node": "in the node, when it asks",
+    "after_node": "after the node, before commit",
+    "commit": "after commit",
+    "put_writes": "after the saver's put_writes",
+    "put": "after the saver's put",
+    "interrupt_chunk": "at the stream's interrupt chunk",
+    "returned": "after invoke returned",
+}
+"""Where a process can be killed. The first five take a node: "put:attach" is the put of the checkpoint made after
+`attach`, "in_node:attach" the moment before its function runs. Without a node they mean the one that asks ("put": the
+first put of the run)."""
+
+DURABILITIES = ("sync", "async", "exit")
+
+
+class NoSuchPoint(HitlLabError, ValueError):
+    """A point at which a process cannot be killed."""
+
+
+@dataclass(frozen=True)
+class Survivor:
+    """One write the killed process made, and where it stands now.
+
+    place: "checkpoint" (in a saved checkpoint's channel values), "pending" (a row of its task), or "gone".
+    """
+
+    node: str
+    channel: str
+    value: Any
+    place: str
+
+    def __str__(self) -> str:
+        return f"{self.node} wrote {self.channel} = {values.show(self.value, 60)}: {self.place}"
+
+
+@dataclass(frozen=True)
+class Crash:
+    """What one killed process left, and what a resume did with it.
+
+    at, saver, durability: as given. reached: the run came to the point (else it finished). killed: the trace of the
+    process up to its death. rows: what stood in the database then. question: the interrupt was stored. next: what
+    get_state() said would run. resumed: the trace of the resume. error: what the resume raised, None if nothing.
+    """
+
+    at: str
+    saver: str
+    durability: str
+    reached: bool
+    killed: Trace
+    rows: StoredRows
+    question: bool
+    next: tuple[str, ...]
+    resumed: Trace = field(repr=False)
+    error: str | None = None
+
+    @cached_property
+    def trace(self) -> Trace:
+        """Both processes as one trace."""
+        return stitch(self.killed, self.resumed)
+
+    @cached_property
+    def in_flight(self) -> int:
+        """Calls of the saver that had been handed over and had not come back when the process died.
+
+        With one in flight the outcome is a race between two threads, and another try may end otherwise.
+        """
+        return _in_flight(self.killed, self.durability)
+
+    @cached_property
+    def survivors(self) -> tuple[Survivor, ...]:
+        """Each write of a state channel that the process made, in order."""
+        return tuple(_survivors(self.killed, self.rows))
+
+    @property
+    def asked(self) -> bool:
+        """Whether the killed process got as far as to call interrupt()."""
+        return any(e.kind == "interrupt_called" and not e.answered for e in self.killed.events)
+
+    @property
+    def ran(self) -> tuple[str, ...]:
+        """The nodes that the resume ran, in order."""
+        hidden = {i.id for e in self.resumed.events if e.kind == "tick" for i in e.tasks if i.hidden}
+        started = (e for e in self.resumed.story.events if e.kind == "task_started")
+        return tuple(e.name for e in started if e.task not in hidden)
+
+    @property
+    def kept(self) -> str:
+        """How many of the writes survived, as "2 of 3"."""
+        there = sum(s.place != "gone" for s in self.survivors)
+        return f"{there} of {len(self.survivors)}"
+
+    @property
+    def resume(self) -> str:
+        """What the resume did, in a few words."""
+        if self.error:
+            return self.error.split(":")[0]
+        end = next((e.status for e in reversed(self.resumed.events) if e.kind == "run_ended"), "not recorded")
+        # LangGraph looks the answer up when the node asks again, whether a question was stored or not.
+        ended = {"done": "done", "paused": "asks"}.get(end, end)
+        return f"{' '.join(self.ran) or 'nothing'} → {ended}" if self.ran else f"runs nothing, {ended}"
+
+    @property
+    def summary(self) -> str:
+        """The cell of a table: writes kept, question stored, what the resume did."""
+        if not self.reached:
+            return "not reached"
+        return f"{self.kept} writes; question {'yes' if self.question else 'no'}; {self.resume}"
+
+    def __str__(self) -> str:
+        where = f"{self.at}, durability {self.durability}, {self.saver}"
+        if not self.reached:
+            return f"The run never came to {where}: it finished."
+        lines = [f"Killed at {where} ({self.in_flight} calls of the saver in flight)"]
+        lines += [f"  {s}" for s in self.survivors]
+        lines.append(f"  the question: {'stored' if self.question else 'not stored'}; next: {', '.join(self.next) or '–'}")
+        lines.append(f"  {self.rows.counts()}")
+        lines.append(f"  resume: {self.error or self.resume}")
+        return "\n".join(lines)
+
+
+def crash(
+    graph_factory: Any,
+    *,
+    at: str,
+    saver: str = "sqlite",
+    durability: str = "sync",
+    input: Any = None,  # noqa: A002 - LangGraph's word
+    answer: Any = "approved",
+    timeout: float = 60,
+) -> Crash:
+    """Run a graph in another process, kill it at a point, then look into the database and resume.
+
+    Args:
+        graph_factory: a function of a checkpointer that returns a compiled graph, importable, or "module:name" of one
+            or of a graph; or the name of a scenario.
+        at: one of POINTS, with ":node" where that matters.
+        saver: "sqlite" (a temporary file), "postgres" (`savers.postgres_dsn()`), a path, or "postgresql://...".
+        durability: "sync", "async" or "exit".
+        input: of the first call; a scenario brings its own.
+        answer: the value of Command(resume=...); a scenario brings its own.
+        timeout: seconds for the process; default 60.
+
+    Returns:
+        Crash: what was left, and what the resume did.
+
+    Raises:
+        NoSuchPoint: `at` is none of POINTS.
+        CannotRunThere, TookTooLong: the graph could not be run in another process.
+        NoPostgres: no server is known.
+    """
+    _check(at, durability)
+    spelled = _child.spell(graph_factory)
+    factory = _child.find(spelled)
+    input, answer = _story(factory, input, answer)  # noqa: A001
+    with _place(saver) as (name, place), tempfile.TemporaryDirectory(prefix="hitl-lab-") as folder:
+        file = Path(folder) / "killed.jsonl"
+        thread = f"crash-{uuid.uuid4()}"
+        job = _child.Job(spelled, name, place, thread, input, str(file), at, durability)
+        reached = _child.run(job, timeout) == _child.KILLED
+        killed = Trace.load(file)
+        with savers.opened(name, place) as opened:
+            try:
+                return _look(factory, opened, thread, at, name, durability, reached, killed, answer)
+            finally:
+                if name == "postgres":
+                    opened.delete_thread(thread)
+
+
+def _check(at: str, durability: str) -> None:
+    point, _, node = at.partition(":")
+    if point not in POINTS or (node and point in ("interrupt_chunk", "returned")):
+        raise NoSuchPoint(f"{at!r} is no point to kill a process at. There are: {', '.join(POINTS)}.")
+    if durability not in DURABILITIES:
+        raise NoSuchPoint(f"{durability!r} is no durability mode. There are: {', '.join(DURABILITIES)}.")
+
+
+def _story(factory: Any, given: Any, answer: Any) -> tuple[Any, Any]:
+    if given is not None or not hasattr(factory, "story"):
+        return given, answer
+    first = factory.story[0].input
+    resume = next((a.value for a in factory.story[1:] if hasattr(a, "value") and not callable(a.value)), answer)
+    return (first() if callable(first) else first), resume
+
+
+@contextlib.contextmanager
+def _place(saver: str) -> Iterator[tuple[str, str]]:
+    """Yield the saver's name and where its database is, which both processes open."""
+    if saver == "postgres" or "://" in saver:
+        dsn = saver if "://" in saver else savers.postgres_dsn()
+        if dsn is None:
+            raise savers.NoPostgres("No PostgreSQL server answers: `make postgres` starts one. Or use saver='sqlite'.")
+        yield "postgres", dsn
+    elif saver == "memory":
+        raise NoSuchPoint("InMemorySaver dies with its process: nothing of it can be looked at afterwards.")
+    elif saver != "sqlite":
+        yield "sqlite", saver
+    else:
+        with tempfile.TemporaryDirectory(prefix="hitl-lab-", ignore_cleanup_errors=True) as folder:
+            yield "sqlite", str(Path(folder) / "checkpoints.sqlite")
+
+
+def _look(
+    factory: Any,
+    saver: Any,
+    thread: str,
+    at: str,
+    name: str,
+    durability: str,
+    reached: bool,
+    killed: Trace,
+    answer: Any,
+) -> Crash:
+    from langgraph.types import Command
+
+    from hitl_lab.tracing.recorder import record
+
+    config = {"configurable": {"thread_id": thread}}
+    graph = _child.build(factory, saver)
+    state = graph.get_state(config)
+    rows = stored_rows(saver, thread)
+    error = None
+    with record() as resumed:
+        try:
+            graph.invoke(Command(resume=answer), config, durability=durability)
+        except Exception as exc:  # noqa: BLE001 - a resume that fails is a result
+            error = values.error_text(exc)
+    return Crash(
+        at=at,
+        saver=name,
+        durability=durability,
+        reached=reached,
+        killed=killed,
+        rows=rows,
+        question=any(row.channel == "__interrupt__" for row in rows.writes),
+        next=tuple(state.next),
+        resumed=resumed,
+        error=error,
+    )
+
+
+def _in_flight(trace: Trace, durability: str) -> int:
+    handed: set[tuple[str, str, str]] = set()
+    back: set[tuple[str, str, str]] = set()
+    last: set[tuple[str, str, str]] = set()
+    leaving = False
+    for event in trace.events:
+        match event:
+            case ev.PutWrites():
+                call = ("writes", event.task, event.checkpoint or "")
+                (handed if event.to_saver else last).add(call)
+            case ev.CheckpointCreated():
+                call = ("put", "", event.checkpoint)
+                if event.to_saver:
+                    handed.add(call)
+                else:
+                    # "exit": only the last checkpoint is saved, with the writes that stand at it.
+                    last = {call}
+            case ev.SaverPutWrites():
+                back.add(("writes", event.task, event.checkpoint or ""))
+            case ev.SaverPut():
+                back.add(("put", "", event.checkpoint))
+            case ev.Paused() | ev.RunEnded():
+                leaving = True
+    if durability == "exit" and (leaving or back):
+        handed |= last
+    return len(handed - back)
+
+
+def _survivors(trace: Trace, rows: StoredRows) -> Iterator[Survivor]:
+    saved = {row.checkpoint for row in rows.checkpoints}
+    applied: dict[tuple[int, tuple[str, ...]], list[int]] = {}
+    into: dict[int, str] = {}
+    later: dict[str, str | None] = {}
+    for event in trace.events:
+        key = (event.run, event.ns)
+        if isinstance(event, ev.Applied) and event.where != "_suppress_interrupt":
+            applied.setdefault(key, []).extend(event.writes)
+        elif isinstance(event, ev.CheckpointCreated):
+            later[event.checkpoint] = event.parent
+            for write in applied.pop(key, ()):
+                into[write] = event.checkpoint
+    # What is in a checkpoint is in those made from it too ("exit" saves the last one only).
+    for checkpoint in list(saved):
+        at = later.get(checkpoint)
+        while at is not None and at not in saved:
+            saved.add(at)
+            at = later.get(at)
+    left: dict[str, list[str]] = {}
+    for row in rows.writes:
+        left.setdefault(row.task, []).append(row.channel)
+    for event in trace.story.events:
+        if not isinstance(event, ev.Wrote) or event.control:
+            continue
+        there = left.get(event.task, [])
+        if event.channel in there:
+            there.remove(event.channel)
+            place = "pending"
+        else:
+            place = "gone"
+        if into.get(event.write) in saved:
+            place = "checkpoint"
+        yield Survivor(event.name, event.channel, event.value, place)
+
+
+# ---------------------------------------------------------------- the table
+
+
+@dataclass(frozen=True)
+class Cell:
+    """All tries of one cell: a point, a durability mode, a saver."""
+
+    tries: tuple[Crash, ...]
+
+    @property
+    def racing(self) -> bool:
+        """Whether another try may end otherwise: they differed, or a call of the saver was in flight.
+
+        With durability "async" a call that came back before the death may just as well come back after it, so there
+        only what is measured after the run has ended is steady.
+        """
+        first = self.tries[0]
+        if len({t.summary for t in self.tries}) > 1 or any(t.in_flight for t in self.tries):
+            return True
+        return first.durability == "async" and first.at != "returned"
+
+    def counts(self) -> dict[str, int]:
+        """Return how often each outcome was seen, the most frequent first."""
+        seen: dict[str, int] = {}
+        for each in self.tries:
+            seen[each.summary] = seen.get(each.summary, 0) + 1
+        return dict(sorted(seen.items(), key=lambda kv: (-kv[1], kv[0])))
+
+    def lines(self, stable: bool = False) -> list[str]:
+        """Return the cell's text; a racing one as counts out of n, or as "varies" if only `stable` text is wanted."""
+        if self.racing:
+            n = len(self.tries)
+            return ["varies"] if stable else [f"{count}/{n}: {text}" for text, count in self.counts().items()]
+        return [self.tries[0].summary]
+
+
+@dataclass(frozen=True)
+class CrashTable:
+    """Outcomes by point, durability mode and saver. `str()` shows all; `text(stable=True)` hides what races."""
+
+    cells: dict[tuple[str, str, str], Cell]
+
+    def __getitem__(self, key: tuple[str, ...]) -> Cell:
+        """Return a cell: table[at, durability], or table[at, durability, saver]."""
+        if len(key) == 2:
+            key = (*key, next(iter(self.cells))[2])
+        return self.cells[key]
+
+    def rows(self) -> list[tuple[str, str, list[Cell]]]:
+        """Return (point, saver, cells in the order of the durability modes)."""
+        out: dict[tuple[str, str], list[Cell]] = {}
+        for (at, _, saver), cell in self.cells.items():
+            out.setdefault((at, saver), []).append(cell)
+        return [(at, saver, cells) for (at, saver), cells in out.items()]
+
+    @property
+    def durabilities(self) -> tuple[str, ...]:
+        """The durability modes, in order."""
+        return tuple(dict.fromkeys(key[1] for key in self.cells))
+
+    def text(self, stable: bool = False) -> str:
+        """Return the table as text. stable: show racing cells as "varies", so that two runs give the same bytes."""
+        lines: list[str] = []
+        for at, saver, cells in self.rows():
+            lines.append(f"killed {where(at)}  [{saver}]")
+            for durability, cell in zip(self.durabilities, cells, strict=True):
+                for i, line in enumerate(cell.lines(stable)):
+                    lines.append(f"    {durability if i == 0 else '':6} {line}")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+def where(at: str) -> str:
+    """Return a point in words: "after the saver's put (attach)"."""
+    point, _, node = at.partition(":")
+    return f"{POINTS[point]} ({node})" if node else POINTS[point]
+
+
+TABLE_POINTS = ("in_node:attach", "put:attach", "in_node", "after_node", "commit", "put_writes", "interrupt_chunk", "returned")
+
+
+def crash_table(
+    graph_factory: Any = "fix_a_split_node",
+    *,
+    points: tuple[str, ...] = TABLE_POINTS,
+    durabilities: tuple[str, ...] = DURABILITIES,
+    savers: tuple[str, ...] = ("sqlite",),
+    times: int = 5,
+    jobs: int = 2,
+    progress: Callable[[str], None] | None = None,
+    **options: Any,
+) -> CrashTable:
+    """Kill a graph at every point in every durability mode, and tell what was left.
+
+    A cell is tried once; one that races is tried `times` times. A try takes about a second and a half.
+
+    Args:
+        graph_factory: as for `crash`; default fix A, the payload in a node of its own before the one that asks.
+        points: where to kill it; default the whole way from the node that writes to the return.
+        durabilities: default all three.
+        savers: default SQLite.
+        times: tries of a cell that races; default 5.
+        jobs: processes at a time; default 2.
+        progress: called with each cell's name when it is done; default nothing.
+        options: input, answer and timeout, as for `crash`.
+
+    Raises what `crash` raises.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    keys = [(at, durability, saver) for saver in savers for at in points for durability in durabilities]
+
+    def cell(key: tuple[str, str, str]) -> Cell:
+        at, durability, saver = key
+        tries = [crash(graph_factory, at=at, durability=durability, saver=saver, **options)]
+        while Cell(tuple(tries)).racing and len(tries) < times:
+            tries.append(crash(graph_factory, at=at, durability=durability, saver=saver, **options))
+        if progress is not None:
+            progress(f"{where(at)}, {durability}, {saver}")
+        return Cell(tuple(tries))
+
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        return CrashTable(dict(zip(keys, pool.map(cell, keys), strict=True)))
