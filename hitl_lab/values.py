@@ -360,31 +360,38 @@ def is_mark(value: Any, mark: str | None = None) -> bool:
 
 
 def show(value: Any, width: int = 72) -> str:
-    """Return a snapshot as one line of text of at most `width` characters, without uuids, addresses or controls."""
-    text = _UUID.sub("<id>", _show(value))
-    return text if len(text) <= width else text[: max(1, width - 1)] + "…"
+    """Return a snapshot as one line of text of at most `width` characters, without uuids, addresses or controls.
+
+    What is too long loses the ends of its strings first, then the tail, so that added fields stay in sight.
+    """
+    for limit in (STRING_LIMIT, 24, 12):
+        text = _UUID.sub("<id>", _show(value, limit))
+        if len(text) <= width:
+            return text
+    return text[: max(1, width - 1)] + "…"
 
 
-def _show(value: Any) -> str:
+def _show(value: Any, limit: int = STRING_LIMIT) -> str:
     if value is None or isinstance(value, bool | int | float):
         return repr(value)
     if isinstance(value, str):
-        return _quoted(value)
+        return _quoted(value, limit)
     if isinstance(value, list):
-        return "[" + ", ".join(map(_show, value)) + "]"
+        return "[" + ", ".join(_show(v, limit) for v in value) + "]"
     if not is_mark(value):
-        return "{" + ", ".join(f"{_key(k)}: {_show(v)}" for k, v in value.items()) + "}"
+        return "{" + ", ".join(f"{_key(k)}: {_show(v, limit)}" for k, v in value.items()) + "}"
     mark = value["$"]
     if mark == "obj":
-        return _object(value)
+        return _object(value, limit)
     if mark == "str":
-        return f"{_quoted(value['head'])[:-1]}… ({value['len']:,} characters)"
+        return f"{_quoted(value['head'], limit)} ({value['len']:,} characters)"
     if mark == "tuple":
-        return "(" + ", ".join(map(_show, value["items"])) + ("," if len(value["items"]) == 1 else "") + ")"
+        items = [_show(v, limit) for v in value["items"]]
+        return "(" + ", ".join(items) + ("," if len(items) == 1 else "") + ")"
     if mark == "set":
-        return "{" + ", ".join(map(_show, value["items"])) + "}" if value["items"] else "set()"
+        return "{" + ", ".join(_show(v, limit) for v in value["items"]) + "}" if value["items"] else "set()"
     if mark == "dict":
-        pairs = (_show(p) if is_mark(p) else f"{_show(p[0])}: {_show(p[1])}" for p in value["items"])
+        pairs = (_show(p, limit) if is_mark(p) else f"{_show(p[0], limit)}: {_show(p[1], limit)}" for p in value["items"])
         return "{" + ", ".join(pairs) + "}"
     if mark == "bytes":
         return f"<{value['len']:,} bytes>"
@@ -395,25 +402,29 @@ def _show(value: Any) -> str:
     return clean(str(value.get("text", "")))
 
 
-def _object(value: dict[str, Any]) -> str:
+def _object(value: dict[str, Any], limit: int) -> str:
     fields = dict(value["fields"])
     name = value["type"]
-    head = name
     if "content" in fields and (name.endswith("Message") or name.endswith("Chunk")):
+        parts = [name]
         id_ = fields.pop("id", None)
         if isinstance(id_, str) and not _UUID.search(id_):
-            head += f" {clean(id_)}"
-        head += f" {_show(fields.pop('content'))}"
-        return head + "".join(f" {k}={_show(v)}" for k, v in fields.items())
-    return f"{head}({', '.join(f'{k}={_show(v)}' for k, v in fields.items())})"
+            parts.append(clean(id_))
+        parts.append(_show(fields.pop("content"), limit))
+        extra = fields.pop("additional_kwargs", None)
+        if extra:
+            parts.append(f"+{_show(extra, limit)}")
+        return " ".join([*parts, *(f"{k}={_show(v, limit)}" for k, v in fields.items())])
+    return f"{name}({', '.join(f'{k}={_show(v, limit)}' for k, v in fields.items())})"
 
 
 def _key(key: str) -> str:
-    return clean(key) if key.isidentifier() or key[:2] == "__" else _quoted(key)
+    return clean(key) if key.isidentifier() or key[:2] == "__" else _quoted(key, 200)
 
 
-def _quoted(text: str) -> str:
-    return '"' + clean(text).replace('"', '\\"') + '"'
+def _quoted(text: str, limit: int) -> str:
+    cut = text if len(text) <= limit else text[: limit - 1] + "…"
+    return '"' + clean(cut).replace('"', '\\"') + '"'
 
 
 def clean(text: str) -> str:

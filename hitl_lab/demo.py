@@ -1,0 +1,33 @@
+"""The demo: scenarios run on the installed LangGraph, each told by its outline and its ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+MAIN = ("broken_node", "fix_a_split_node", "fix_b_interrupt_before", "fix_c_update_state")
+
+
+def demo(names: Iterable[str] = MAIN) -> Iterator[str]:
+    """Yield the text of each scenario: invoke, pause, action, resume, and the ledger of it all.
+
+    Raises KeyError for an unknown name.
+    """
+    import hitl_lab
+    from hitl_lab import scenarios
+    from hitl_lab.scenarios._scenario import run
+    from hitl_lab.scenarios.savers import memory
+    from hitl_lab.tracing.seams import facts
+
+    yield f"langgraph {facts()['langgraph']}, InMemorySaver, durability sync\n"
+    for name in names:
+        scenario = scenarios.get(name)
+        with hitl_lab.record() as trace, memory() as saver:
+            run(scenario, saver, durability="sync")
+        yield section(scenario.title, trace)
+
+
+def section(title: str, trace: object) -> str:
+    """Return a titled block with the outline and the ledger of a trace."""
+    from hitl_lab.views.text import ledger_text, outline
+
+    return "\n".join([title, "=" * len(title), outline(trace.story), "", ledger_text(trace.ledger), ""])
