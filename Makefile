@@ -39,13 +39,14 @@ test: ready  ## every test, the notebooks included
 	$(PY) -m pytest -p no:nbval -n $(JOBS) --dist loadgroup
 	$(PY) -m pytest --nbval --nbval-current-env -n $(JOBS) --dist loadfile notebooks
 	$(PY) tests/notebook_gate.py --jobs $(JOBS)
+	$(PY) scripts/build_notebooks.py --check --jobs $(JOBS)
 
 check: ready  ## the quick part of the tests, under a minute
 	$(PY) -m ruff check .
 	$(PY) -m pytest -p no:nbval -q -n $(JOBS) --dist loadgroup -m "not slow and not browser and not postgres"
 
 notebooks: ready  ## build notebooks/*.ipynb, with outputs, from notebooks/src/*.py
-	$(PY) scripts/build_notebooks.py
+	$(PY) scripts/build_notebooks.py --jobs $(JOBS)
 
 lock: ready  ## resolve requirements.lock again (UPGRADE=1: take the newest of everything)
 	UPGRADE=$(UPGRADE) scripts/lock.sh $(PY)
