@@ -84,6 +84,8 @@ class LoopObserver:
         self.special, self.is_control, self.nothing, self.null_task = special, is_control, nothing, null_task
         self.logs: dict[str, TaskLog] = {}
         self.null = TaskLog("", "", None)
+        # Logs whose writes a saver's put_writes is storing: with durability "async" it may come back steps later.
+        self.at_saver: dict[tuple[str, str], TaskLog] = {}
         self.before: dict[str, Any] = {}
         self.step: int | None = None
         self.started = False
@@ -169,7 +171,7 @@ class LoopObserver:
 
     def forget(self) -> None:
         """Let go of everything live."""
-        self.logs, self.before, self.last_values, self.null = {}, {}, None, TaskLog("", "", None)
+        self.logs, self.at_saver, self.before, self.last_values, self.null = {}, {}, {}, None, TaskLog("", "", None)
 
     # ------------------------------------------------------------ tasks
 
@@ -348,6 +350,11 @@ class LoopObserver:
         return out
 
     @guarded
+    def handing(self, task_id: str, checkpoint: str) -> None:
+        """The saver's put_writes is about to be called: keep what is needed to recognise the writes when it returns."""
+        self.at_saver[task_id, checkpoint] = self.logs.get(task_id) or self.null
+
+    @guarded
     def put_writes(self, task_id: str, writes: Sequence[Write], checkpoint: str, to_saver: bool, cached: bool) -> None:
         log = self.logs.get(task_id)
         if log is None:
@@ -375,9 +382,9 @@ class LoopObserver:
 
     @guarded
     def saver_put_writes(self, task_id: str, writes: Sequence[Write], checkpoint: str | None, error: str | None) -> None:
-        log = self.logs.get(task_id) or self.null
+        log = self.at_saver.pop((task_id, checkpoint or ""), None) or self.logs.get(task_id) or self.null
         rows = tuple(self.rows(log, writes))
-        shown = "" if log is self.null else log.id
+        shown = "" if task_id == self.null_task else log.id
         self.emit(ev.SaverPutWrites, task=shown, name=log.name, checkpoint=checkpoint, rows=rows, error=error)
 
     @guarded

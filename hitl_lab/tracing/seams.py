@@ -432,6 +432,8 @@ class _Traced:
         tell = functools.partial(
             self.observer.put_writes, task_id, list(writes), self.checkpoint["id"], to_saver, cached
         )
+        if to_saver:
+            self.observer.handing(task_id, self.checkpoint["id"])
         commit = getattr(_local, "commit", None)
         if commit is not None and commit["loop"] is self:
             commit["calls"].append((task_id, list(writes)))
