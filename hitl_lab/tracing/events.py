@@ -95,6 +95,7 @@ class RunStarted(Event):
 
     checkpoint: the checkpoint that was loaded, None on a new thread. addressed: the caller named it (time travel).
     values: channel values as loaded. command: resume, update, goto of a Command input, as far as given.
+    shape: the graph's structure, see `hitl_lab.tracing.shapes`; only its key if an earlier event told it.
     """
 
     kind: ClassVar[str] = "run_started"
@@ -110,6 +111,7 @@ class RunStarted(Event):
     saver: str | None = None
     values: dict[str, Value] = field(default_factory=dict)
     source: Source | None = None
+    shape: dict[str, Value] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -381,7 +383,7 @@ class SubgraphEnded(Event):
 class UpdateStarted(Event):
     """`update_state` or `bulk_update_state` was called; a step of its own on the timeline.
 
-    before: the head checkpoint it starts from. pending: the writes that stand there.
+    before: the head checkpoint it starts from. pending: the writes that stand there. shape: as in RunStarted.
     """
 
     kind: ClassVar[str] = "update_started"
@@ -396,6 +398,7 @@ class UpdateStarted(Event):
     graph: str = ""
     saver: str | None = None
     source: Source | None = None
+    shape: dict[str, Value] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from typing import Any
 
 from hitl_lab import values
 from hitl_lab.tracing import events as ev
+from hitl_lab.tracing import shapes
 from hitl_lab.tracing.observer import LoopObserver, null_id
 from hitl_lab.tracing.recorder import Recorder
 
@@ -208,6 +209,7 @@ class Update:
             graph=getattr(self.graph, "name", "") or "",
             saver=type(self.saver).__name__ if self.saver is not None else None,
             source=self.source,
+            shape=shapes.shape_of(self.recorder, self.graph),
         )
 
     def applied(self, tasks: Sequence[Any], channels: Any, updated: Any) -> None:

@@ -57,6 +57,8 @@ class Recorder:
         self.pending: dict[str, list[tuple[str, int]]] = {}
         # task id -> run key, for a subgraph whose config lost its caller's send.
         self.run_of_task: dict[str, int] = {}
+        # Keys of the graph structures that an event has told already.
+        self.shapes: set[str] = set()
         self._lock = threading.Lock()
         self._start = time.perf_counter()
 

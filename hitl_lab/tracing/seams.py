@@ -24,7 +24,7 @@ from typing import Any
 from hitl_lab import values
 from hitl_lab.errors import NotAGraph, UnsupportedLangGraph
 from hitl_lab.tracing import events as ev
-from hitl_lab.tracing import reading, sources
+from hitl_lab.tracing import reading, shapes, sources
 from hitl_lab.tracing.observer import LoopObserver
 from hitl_lab.tracing.recorder import CURRENT, Recorder
 
@@ -385,6 +385,7 @@ class _Traced:
                 "addressed": bool(conf.get(K.CONFIG_KEY_CHECKPOINT_ID)),
                 "durability": str(getattr(self, "durability", "")) if self.checkpointer else "",
                 "source": self.caller,
+                "shape": shapes.shape_of(observer.recorder, self.graph),
             }
         observer.begin(made, self.channels, input=self.input, command=command, **common)
 
