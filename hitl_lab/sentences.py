@@ -238,8 +238,20 @@ def _state_read(e: ev.StateRead, story: Story) -> str:
     asks = f"; asks {_questions(e.interrupts, story)}" if e.interrupts else ""
     return (
         f"{code('get_state()')} reads checkpoint {story.name(e.checkpoint)}: {values.show(e.values, 100)}; "
-        f"next: {nxt}{asks}."
+        f"next: {nxt}{asks}.{_stored(e)}"
     )
+
+
+def _stored(e: ev.StateRead) -> str:
+    """The rows in the database, if `record(rows=True)` counted them."""
+    if "error" in e.stored:
+        return f" Its rows could not be read: {values.clean(e.stored['error'])}."
+    if not e.stored:
+        return ""
+    counts = listed(f"{n} in {code(table)}" for table, n in e.stored["tables"].items()) or "none"
+    where = f"Rows committed in {e.stored['database']}" if e.stored["committed"] else "Rows, in this process only"
+    head = listed(code(channel) for channel in e.stored["head"])
+    return f" {where}: {counts}{f'; at this checkpoint {head}' if head else ''}."
 
 
 def _run_ended(e: ev.RunEnded, story: Story) -> str:
