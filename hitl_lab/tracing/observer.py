@@ -355,6 +355,14 @@ class LoopObserver:
         self.at_saver[task_id, checkpoint] = self.logs.get(task_id) or self.null
 
     @guarded
+    def share(self, task: Any, writes: Sequence[Write]) -> None:
+        """Let the null task know the writes of a task by the keys they have: `hitl_lab.counterfactual` hands them to it."""
+        log = self.logs[task.id]
+        self.adopt(log, task.writes, "unseen")
+        for write in writes:
+            self.null.add(write, log.keys[id(write)])
+
+    @guarded
     def put_writes(self, task_id: str, writes: Sequence[Write], checkpoint: str, to_saver: bool, cached: bool) -> None:
         log = self.logs.get(task_id)
         if log is None:

@@ -88,10 +88,7 @@ def read_state(graph: Any, saver: Any, config: Any) -> Reads:
 def read_rows(recorder: Recorder, saver: Any, thread: Any, head: Any) -> Reads:
     """Read the rows of a thread: {"database", "committed", "tables": counts, "head": channels of the writes stored at
     the newest checkpoint}, or {"error": text}; {} unless the recorder was asked for rows."""
-    recorders = [recorder]
-    while recorders[-1].parent is not None:
-        recorders.append(recorders[-1].parent)
-    if saver is None or not any(each.rows for each in recorders):
+    if saver is None or not any(each.rows for each in recorder.lineage()):
         return {}
     from hitl_lab import stored
 

@@ -59,8 +59,17 @@ class Recorder:
         self.run_of_task: dict[str, int] = {}
         # Keys of the graph structures that an event has told already.
         self.shapes: set[str] = set()
+        # What `hitl_lab.counterfactual` asks of the loops made in its block; None: LangGraph as it is.
+        self.counterfactual: str | None = None
         self._lock = threading.Lock()
         self._start = time.perf_counter()
+
+    def lineage(self) -> Iterator[Recorder]:
+        """Yield this recorder and the enclosing ones, innermost first."""
+        at: Recorder | None = self
+        while at is not None:
+            yield at
+            at = at.parent
 
     def new_run(self) -> int:
         """Return a key for a call, unique in the process."""

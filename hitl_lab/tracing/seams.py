@@ -219,7 +219,7 @@ def _runner_guard(original: type) -> Callable[..., Any]:
         loop = getattr(kwargs.get("put_writes", lambda: None)(), "__self__", None)
         if isinstance(loop, _Traced):
             runner = TracedRunner(*args, **kwargs)
-            runner.observer = loop.observer
+            runner.observer, runner.loop = loop.observer, loop
             return runner
         return original(*args, **kwargs)
 
@@ -319,6 +319,8 @@ class _Traced:
     caller: ev.Source | None = None
     graph: Any = None
     _left = False
+    counterfactual: str | None = None
+    kept: tuple[tuple[str, Any], ...] = ()
 
     def begin_tracing(self: Any, recorder: Recorder | None, nested: _Send | None, frame: Any) -> None:
         if nested is not None and self.is_nested:
@@ -331,6 +333,7 @@ class _Traced:
         ns = tuple(self.checkpoint_ns) if self.is_nested else ()
         self.observer = LoopObserver(recorder, run, ns, parent_task=parent, **_KNOWN)
         self.graph = frame.f_locals.get("self")
+        self.counterfactual = next((r.counterfactual for r in recorder.lineage() if r.counterfactual), None)
         if not self.is_nested:
             self.action, self.caller = _call_site(frame)
             self.tap_stream()
@@ -550,9 +553,12 @@ class TracedSyncLoop(_Traced, L.SyncPregelLoop):
         return out
 
     def finish(self, exc: BaseException | None) -> None:
+        graph = self.graph if hasattr(self, "observer") else None
         if self.left(exc):
             try:
                 reading.drive(self.tell_end())
+                for config, update in _kept_updates(self):
+                    graph.update_state(config, update)
             except Exception as fault:
                 self.observer.recorder.fail("the end of the run", fault)
 
@@ -591,9 +597,12 @@ class TracedAsyncLoop(_Traced, L.AsyncPregelLoop):
         return out
 
     async def finish(self, exc: BaseException | None) -> None:
+        graph = self.graph if hasattr(self, "observer") else None
         if self.left(exc):
             try:
                 await reading.adrive(self.tell_end())
+                for config, update in _kept_updates(self):
+                    await graph.aupdate_state(config, update)
             except Exception as fault:
                 self.observer.recorder.fail("the end of the run", fault)
 
@@ -804,6 +813,7 @@ class TracedRunner(R.PregelRunner):
     """PregelRunner that tells what `commit` hands on and what it does not."""
 
     observer: LoopObserver
+    loop: Any
 
     def commit(self, task: Any, *args: Any, **kwargs: Any) -> Any:
         exc = kwargs.get("exception", args[0] if args else None)
@@ -812,13 +822,47 @@ class TracedRunner(R.PregelRunner):
         seen: dict[str, Any] = {"loop": getattr(put, "__self__", None), "calls": [], "tell": [], "line": None}
         _local.commit = seen
         try:
-            return super().commit(task, *args, **kwargs)
+            how = self.loop.counterfactual
+            if how is None or not isinstance(exc, GraphInterrupt) or not (exc.args and exc.args[0]):
+                return super().commit(task, *args, **kwargs)
+            return _keep(how, self, task, exc.args[0], functools.partial(super().commit, task, *args, **kwargs))
         finally:
             _local.commit = before
             where = seen["line"] or sources.of_function(super().commit)
             self.observer.committed(task, _outcome(exc), seen["calls"], where)
             for tell in seen["tell"]:
                 tell()
+
+
+def _keep(how: str, runner: TracedRunner, task: Any, asked: Any, commit: Callable[[], Any]) -> None:
+    """NOT LangGraph: keep the writes a task made before interrupt(), in one of three ways (hitl_lab.counterfactual)."""
+    own = [w for w in task.writes if w[0] not in _SPECIAL]
+    if how == "task":
+        resumes = [w for w in task.writes if w[0] == K.RESUME]
+        runner.put_writes()(task.id, [(K.INTERRUPT, asked), *resumes, *own])
+        return
+    commit()
+    if how == "null task" and own:
+        runner.observer.share(task, own)
+        runner.put_writes()(K.NULL_TASK_ID, own)
+    elif how == "update_state" and not runner.observer.ns:
+        runner.loop.kept += tuple(w for w in own if not is_control(w[0]))
+
+
+def _kept_updates(loop: Any) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yield config and values of each update_state that saves what `_keep` kept: one for each write of a channel."""
+    left, loop.kept = list(loop.kept), ()
+    config = reading.head_config(loop.config, keep=K.CONFIG_KEY_CHECKPOINTER)
+    while left:
+        update: dict[str, Any] = {}
+        rest = []
+        for channel, value in left:
+            if channel in update:
+                rest.append((channel, value))
+            else:
+                update[channel] = value
+        yield config, update
+        left = rest
 
 
 def _line_in_commit(frame: Any) -> ev.Source | None:
