@@ -58,7 +58,7 @@ def test_each_line_is_a_name_a_version_and_perhaps_a_marker():
 
 
 def test_the_check_of_a_line_can_fail():
-    for bad in ("click>=8", "click", "click==8 --hash=sha256:0", "click @ file:///x", "-e .", "--index-url x"):
+    for bad in ("click>=8", "click", "click==8 --hash=sha256:0", "click @ file:///x", "-e .", "--option x"):
         assert not LINE.fullmatch(bad)
 
 
