@@ -371,7 +371,12 @@ class LoopObserver:
         if cached:
             self.adopt(log, writes, "cache")
         elif log is self.null:
-            self.adopt(log, [w for w in writes if w[0] not in self.special], "command")
+            regular = [w for w in writes if w[0] not in self.special]
+            for write in regular:  # a node's own write, handed over for the null task
+                key = next((k for known in self.logs.values() if (k := known.key_of(write)) is not None), None)
+                if key is not None:
+                    log.add(write, key)
+            self.adopt(log, regular, "command")
         rows = self.rows(log, writes)
         if rows:
             special = {row.channel for row in rows if row.write is None}

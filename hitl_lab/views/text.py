@@ -79,7 +79,7 @@ def action_head(action: Action, story: Story) -> str:
 COLUMNS = ("write", "run", "node → channel", "value", "got as far as", "get_state()", "returned", "fate")
 
 
-def ledger_text(ledger: Ledger, value_width: int = 56) -> str:
+def ledger_text(ledger: Ledger, value_width: int = 60) -> str:
     """Return the ledger as a table; under a row stand its flags and why a write did not get further.
 
     A write's way is task.writes, put_writes, saver, checkpoint: "got as far as" names the last it reached.
