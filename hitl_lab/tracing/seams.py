@@ -823,9 +823,12 @@ class TracedRunner(R.PregelRunner):
         _local.commit = seen
         try:
             how = self.loop.counterfactual
-            if how is None or not isinstance(exc, GraphInterrupt) or not (exc.args and exc.args[0]):
-                return super().commit(task, *args, **kwargs)
-            return _keep(how, self, task, exc.args[0], functools.partial(super().commit, task, *args, **kwargs))
+            if how is not None and isinstance(exc, GraphInterrupt) and exc.args and exc.args[0]:
+                if how == "task":
+                    return _keep_as_own(self, task, exc.args[0])
+                super().commit(task, *args, **kwargs)
+                return _keep_elsewhere(how, self, task)
+            return super().commit(task, *args, **kwargs)
         finally:
             _local.commit = before
             where = seen["line"] or sources.of_function(super().commit)
@@ -834,14 +837,15 @@ class TracedRunner(R.PregelRunner):
                 tell()
 
 
-def _keep(how: str, runner: TracedRunner, task: Any, asked: Any, commit: Callable[[], Any]) -> None:
-    """NOT LangGraph: keep the writes a task made before interrupt(), in one of three ways (hitl_lab.counterfactual)."""
+def _keep_as_own(runner: TracedRunner, task: Any, asked: Any) -> None:
+    """NOT LangGraph (hitl_lab.counterfactual): hand on a task's question and its other writes as well."""
+    own = [w for w in task.writes if w[0] == K.RESUME or w[0] not in _SPECIAL]
+    runner.put_writes()(task.id, [(K.INTERRUPT, asked), *own])
+
+
+def _keep_elsewhere(how: str, runner: TracedRunner, task: Any) -> None:
+    """NOT LangGraph (hitl_lab.counterfactual): keep what `commit` did not hand on, by another way."""
     own = [w for w in task.writes if w[0] not in _SPECIAL]
-    if how == "task":
-        resumes = [w for w in task.writes if w[0] == K.RESUME]
-        runner.put_writes()(task.id, [(K.INTERRUPT, asked), *resumes, *own])
-        return
-    commit()
     if how == "null task" and own:
         runner.observer.share(task, own)
         runner.put_writes()(K.NULL_TASK_ID, own)
@@ -850,7 +854,7 @@ def _keep(how: str, runner: TracedRunner, task: Any, asked: Any, commit: Callabl
 
 
 def _kept_updates(loop: Any) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Yield config and values of each update_state that saves what `_keep` kept: one for each write of a channel."""
+    """Yield config and values of each update_state that saves what was kept: as many as one channel has writes."""
     left, loop.kept = list(loop.kept), ()
     config = reading.head_config(loop.config, keep=K.CONFIG_KEY_CHECKPOINTER)
     while left:
