@@ -23,17 +23,24 @@ from hitl_lab.trace import Trace
 from hitl_lab.tracing import events as ev
 
 POINTS: dict[str, str] = {
-    "in_node": "in the node, when it asks",
-    "after_node": "after the node, before commit",
-    "commit": "after commit",
-    "put_writes": "after the saver's put_writes",
-    "put": "after the saver's put",
+    "in_node": "in the node that asks",
+    "after_node": "after the node that asks, before commit",
+    "commit": "after the commit of the question",
+    "put_writes": "after the saver's put_writes of the question",
+    "put": "after the saver's first put",
     "interrupt_chunk": "at the stream's interrupt chunk",
     "returned": "after invoke returned",
 }
+_AT_NODE = {
+    "in_node": "before {} runs",
+    "after_node": "after {}, before commit",
+    "commit": "after the commit of {}",
+    "put_writes": "after the saver's put_writes of {}",
+    "put": "after the saver's put of what {} wrote",
+}
 """Where a process can be killed. The first five take a node: "put:attach" is the put of the checkpoint made after
 `attach`, "in_node:attach" the moment before its function runs. Without a node they mean the one that asks ("put": the
-first put of the run)."""
+first put of the run). In `in_node` the one that asks is killed at its call of interrupt()."""
 
 DURABILITIES = ("sync", "async", "exit")
 
@@ -63,8 +70,8 @@ class Crash:
     """What one killed process left, and what a resume did with it.
 
     at, saver, durability: as given. reached: the run came to the point (else it finished). killed: the trace of the
-    process up to its death. rows: what stood in the database then. question: the interrupt was stored. next: what
-    get_state() said would run. resumed: the trace of the resume. error: what the resume raised, None if nothing.
+    process up to its death. rows: what stood in the database then. question, next: what get_state() then said waits
+    and would run. resumed: the trace of the resume. error: what the resume raised, None if nothing.
     """
 
     at: str
@@ -84,12 +91,13 @@ class Crash:
         return stitch(self.killed, self.resumed)
 
     @cached_property
-    def in_flight(self) -> int:
-        """Calls of the saver that had been handed over and had not come back when the process died.
+    def unawaited(self) -> tuple[str, ...]:
+        """Calls of the saver that were under way on another thread and that nothing waited for before the death.
 
-        With one in flight the outcome is a race between two threads, and another try may end otherwise.
+        Each is a race: whether it came back in time may differ from try to try. Those that happened to come back
+        count too, else a try that was lucky would look certain.
         """
-        return _in_flight(self.killed, self.durability)
+        return _unawaited(self.killed, self.at, self.durability)
 
     @cached_property
     def survivors(self) -> tuple[Survivor, ...]:
@@ -132,10 +140,10 @@ class Crash:
         return f"{self.kept} writes; question {'yes' if self.question else 'no'}; {self.resume}"
 
     def __str__(self) -> str:
-        where = f"{self.at}, durability {self.durability}, {self.saver}"
+        where = f"{in_words(self.at)}, durability {self.durability}, {self.saver}"
         if not self.reached:
-            return f"The run never came to {where}: it finished."
-        lines = [f"Killed at {where} ({self.in_flight} calls of the saver in flight)"]
+            return f"Not killed {where}: the run never came there."
+        lines = [f"Killed {where}; not waited for: {', '.join(self.unawaited) or 'nothing'}"]
         lines += [f"  {s}" for s in self.survivors]
         lines.append(f"  the question: {'stored' if self.question else 'not stored'}; next: {', '.join(self.next) or '–'}")
         lines.append(f"  {self.rows.counts()}")
@@ -256,39 +264,46 @@ def _look(
         reached=reached,
         killed=killed,
         rows=rows,
-        question=any(row.channel == "__interrupt__" for row in rows.writes),
+        # Not the row alone: it may stand at a checkpoint that was not saved in time, where nobody finds it.
+        question=bool(state.interrupts),
         next=tuple(state.next),
         resumed=resumed,
         error=error,
     )
 
 
-def _in_flight(trace: Trace, durability: str) -> int:
-    handed: set[tuple[str, str, str]] = set()
-    back: set[tuple[str, str, str]] = set()
-    last: set[tuple[str, str, str]] = set()
+def _unawaited(trace: Trace, at: str, durability: str) -> tuple[str, ...]:
+    events = trace.events
+    if any(e.kind == "run_ended" for e in events):
+        return ()
+    story = trace.story
+    own = {"put": "saver_put", "put_writes": "saver_put_writes"}.get(at.partition(":")[0])
+    killing = next((e for e in reversed(events) if e.kind == own), None)
+    puts: dict[str, int] = {}
+    writes: dict[str, str] = {}
     leaving = False
-    for event in trace.events:
+    for event in events:
         match event:
-            case ev.PutWrites():
-                call = ("writes", event.task, event.checkpoint or "")
-                (handed if event.to_saver else last).add(call)
             case ev.CheckpointCreated():
-                call = ("put", "", event.checkpoint)
-                if event.to_saver:
-                    handed.add(call)
-                else:
-                    # "exit": only the last checkpoint is saved, with the writes that stand at it.
-                    last = {call}
-            case ev.SaverPutWrites():
-                back.add(("writes", event.task, event.checkpoint or ""))
-            case ev.SaverPut():
-                back.add(("put", "", event.checkpoint))
-            case ev.Paused() | ev.RunEnded():
+                # It holds what was pending until now, and "exit" saves the last one only.
+                writes.clear()
+                if durability == "exit":
+                    puts.clear()
+                puts[event.checkpoint] = event.n
+            case ev.PutWrites() | ev.Committed() if getattr(event, "handed", True):
+                # commit is told before the put_writes that it called.
+                writes[event.task] = f"put_writes of {event.name or 'the null task'}"
+            case ev.Ticked() if durability == "sync":
+                puts.clear()  # LangGraph's word: saved before the next step starts
+            case ev.SaverPut() | ev.SaverPutWrites() | ev.Paused():
                 leaving = True
-    if durability == "exit" and (leaving or back):
-        handed |= last
-    return len(handed - back)
+    if durability == "exit" and not leaving:
+        return ()
+    if isinstance(killing, ev.SaverPut):
+        puts.pop(killing.checkpoint, None)
+    elif isinstance(killing, ev.SaverPutWrites):
+        writes.pop(killing.task, None)
+    return (*(f"put of {story.name(c)}" for c in puts), *writes.values())
 
 
 def _survivors(trace: Trace, rows: StoredRows) -> Iterator[Survivor]:
@@ -338,15 +353,8 @@ class Cell:
 
     @property
     def racing(self) -> bool:
-        """Whether another try may end otherwise: they differed, or a call of the saver was in flight.
-
-        With durability "async" a call that came back before the death may just as well come back after it, so there
-        only what is measured after the run has ended is steady.
-        """
-        first = self.tries[0]
-        if len({t.summary for t in self.tries}) > 1 or any(t.in_flight for t in self.tries):
-            return True
-        return first.durability == "async" and first.at != "returned"
+        """Whether another try may end otherwise: they differed, or a call of the saver was not waited for."""
+        return len({t.summary for t in self.tries}) > 1 or any(t.unawaited for t in self.tries)
 
     def counts(self) -> dict[str, int]:
         """Return how often each outcome was seen, the most frequent first."""
@@ -391,7 +399,7 @@ class CrashTable:
         """Return the table as text. stable: show racing cells as "varies", so that two runs give the same bytes."""
         lines: list[str] = []
         for at, saver, cells in self.rows():
-            lines.append(f"killed {where(at)}  [{saver}]")
+            lines.append(f"killed {in_words(at)}  [{saver}]")
             for durability, cell in zip(self.durabilities, cells, strict=True):
                 for i, line in enumerate(cell.lines(stable)):
                     lines.append(f"    {durability if i == 0 else '':6} {line}")
@@ -401,10 +409,10 @@ class CrashTable:
         return self.text()
 
 
-def where(at: str) -> str:
-    """Return a point in words: "after the saver's put (attach)"."""
+def in_words(at: str) -> str:
+    """Return a point in words: "before attach runs"."""
     point, _, node = at.partition(":")
-    return f"{POINTS[point]} ({node})" if node else POINTS[point]
+    return _AT_NODE[point].format(node) if node else POINTS[point]
 
 
 TABLE_POINTS = ("in_node:attach", "put:attach", "in_node", "after_node", "commit", "put_writes", "interrupt_chunk", "returned")
@@ -447,7 +455,7 @@ def crash_table(
         while Cell(tuple(tries)).racing and len(tries) < times:
             tries.append(crash(graph_factory, at=at, durability=durability, saver=saver, **options))
         if progress is not None:
-            progress(f"{where(at)}, {durability}, {saver}")
+            progress(f"{in_words(at)}, {durability}, {saver}")
         return Cell(tuple(tries))
 
     with ThreadPoolExecutor(max_workers=jobs) as pool:

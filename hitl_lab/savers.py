@@ -45,7 +45,7 @@ def _known_dsn() -> str | None:
     given = os.environ.get("HITL_LAB_POSTGRES_DSN")
     if given or not hasattr(os, "getuid"):
         return given or None
-    folder = Path(os.environ.get("TMPDIR") or "/tmp") / f"hitl-lab-postgres.{os.getuid()}"  # noqa: S108 - as scripts/postgres.sh
+    folder = Path(os.environ.get("TMPDIR") or "/tmp") / f"hitl-lab-postgres.{os.getuid()}"
     try:
         return (folder / "dsn").read_text().strip() or None
     except OSError:
@@ -128,7 +128,7 @@ async def async_postgres(dsn: str | None = None) -> AsyncIterator[BaseCheckpoint
         yield saver
 
 
-def _postgres_class(module: str, name: str):  # noqa: ANN202
+def _postgres_class(module: str, name: str):
     from importlib import import_module
 
     try:
