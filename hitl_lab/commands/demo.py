@@ -10,7 +10,11 @@ def command(names):
 
     SCENARIO names other scenarios to run instead. Default: broken_node and fixes A, B and C.
     """
+    from hitl_lab import scenarios
     from hitl_lab.demo import MAIN, demo
 
+    unknown = [name for name in names if name not in scenarios.names()]
+    if unknown:
+        raise click.UsageError(f"no scenario named {', '.join(unknown)}. There are: {', '.join(scenarios.names())}.")
     for text in demo(names or MAIN):
         click.echo(text)
