@@ -32,6 +32,9 @@ def command(workspace: Path, *, port: int = 8888, browser: bool | None = None) -
         # At WARN the address is what stands on the screen, not at the top of forty lines about extensions.
         "--Application.log_level=WARN",
     ]
+    if _can_encrypt():
+        # Else each kernel prints a warning that anybody on this machine could read its traffic, which is true.
+        options.append("--KernelManager.transport_encryption=auto")
     if not browser:
         options.append("--no-browser")
     if _is_root():
@@ -58,6 +61,14 @@ def has_display() -> bool:
     if sys.platform in ("win32", "darwin"):
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def _can_encrypt() -> bool:
+    """Whether JupyterLab and its kernels can speak to each other encrypted: jupyter_client 8.9 or so, with libsodium."""
+    import zmq
+    from jupyter_client.manager import KernelManager
+
+    return "transport_encryption" in KernelManager.class_trait_names() and zmq.has("curve")
 
 
 def _is_root() -> bool:

@@ -1,0 +1,171 @@
+"""The buttons of a check, made of plain ipywidgets: no `interact`, no Output widget, which stored outputs cannot hold.
+
+A front end drops what a callback raises or prints, so every callback shows its own failure in the panel.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets as w
+
+from hitl_lab.course._said import Said, as_html
+from hitl_lab.course.lesson import Exercise, Ordering, Prediction, letter
+from hitl_lab.values import error_text
+
+if TYPE_CHECKING:
+    from hitl_lab.course.check import Check, Panel
+
+
+def prediction(panel: Panel, check: Check, question: Prediction) -> Any:
+    """Choices and a commit button; after the commit, the comparison and the trace."""
+    options = [(f"{letter(i)}  {choice.text}", letter(i)) for i, choice in enumerate(question.choices)]
+    choose = w.RadioButtons(options=options, value=None, layout=w.Layout(width="auto"))
+    commit = w.Button(description="Commit", tooltip="Commit this choice, then run the graph", disabled=True)
+    result = _status()
+    box = w.VBox([w.HTML(as_html([Said(question.question, "title")])), choose, commit, result])
+    box.add_class("hitl-prediction")
+
+    def chosen(change: Any) -> None:
+        commit.disabled = change["new"] is None
+
+    @_shown(result)
+    def committed(button: Any) -> None:  # noqa: ARG001
+        # Before anything is shown, so that a second click cannot change it.
+        choose.disabled = commit.disabled = True
+        answer = check.predict(question.name, choose.value)
+        panel.said = answer.said
+        more = Said("Run the next cell to see the run itself, step by step.", "quiet")
+        result.value = _alive(as_html([*answer.said[1 + len(question.choices) :], more]))
+        box.children = [*box.children[:2], result]
+
+    choose.observe(chosen, "value")
+    commit.on_click(committed)
+    return box
+
+
+def ordering(panel: Panel, check: Check, task: Ordering) -> Any:
+    """Two lists to move blocks between and within: a listbox and buttons, so that the keyboard is enough."""
+    shown = task.shuffled()
+    name = {letter(i): f"{letter(i)}  {_first_line(block)}" for i, block in enumerate(shown)}
+    text = w.HTML(as_html(panel.said))
+    tall = w.Layout(width="98%", height=f"{max(6, len(shown) + 1) * 1.5:g}em")
+    left = w.Select(options=[(t, x) for x, t in name.items()], layout=tall)
+    right = w.Select(options=[], layout=tall)
+    result = _status()
+    buttons = {
+        label: w.Button(description=label, tooltip=tip, layout=w.Layout(width="9em"))
+        for label, tip in (
+            ("Use", "Put the selected block at the end of your order"),
+            ("Take out", "Take the selected block out of your order"),
+            ("Up", "Move the selected block of your order up"),
+            ("Down", "Move the selected block of your order down"),
+            ("Run", "Run your order"),
+        )
+    }
+    help_box = w.VBox([])
+
+    def fill(used: list[str], select: str | None) -> None:
+        rest = [x for x in name if x not in used]
+        left.options = [(name[x], x) for x in rest]
+        right.options = [(name[x], x) for x in used]
+        left.value = rest[0] if rest else None
+        right.value = select if select in used else (used[-1] if used else None)
+
+    def used() -> list[str]:
+        return [x for _, x in right.options]
+
+    @_shown(result)
+    def use(_: Any) -> None:
+        if left.value is not None:
+            fill([*used(), left.value], left.value)
+
+    @_shown(result)
+    def take_out(_: Any) -> None:
+        fill([x for x in used() if x != right.value], None)
+
+    def move(by: int) -> Callable[[Any], None]:
+        @_shown(result)
+        def moved(_: Any) -> None:
+            now, at = used(), right.value
+            if at is None:
+                return
+            i = now.index(at)
+            j = min(max(i + by, 0), len(now) - 1)
+            now[i], now[j] = now[j], now[i]
+            fill(now, at)
+
+        return moved
+
+    @_shown(result)
+    def run(_: Any) -> None:
+        answer = check.order(task.name, " ".join(used()))
+        result.value = _alive(as_html(answer.said[1:]))
+        solved = check.progress.task(task.name)["solved"]
+        help_box.children = [] if solved else [_help(check, task)]
+
+    for label, do in {"Use": use, "Take out": take_out, "Up": move(-1), "Down": move(1), "Run": run}.items():
+        buttons[label].on_click(do)
+    columns = w.HBox(
+        [
+            w.VBox([w.Label("Blocks"), left], layout=w.Layout(width="42%")),
+            w.VBox(list(buttons.values()), layout=w.Layout(margin="1.8em 1em 0 0")),
+            w.VBox([w.Label("Your order"), right], layout=w.Layout(width="42%")),
+        ]
+    )
+    return w.VBox([text, columns, result, help_box])
+
+
+def helped(panel: Panel, check: Check, task: Exercise | Ordering) -> Any:
+    """The result of a try that is not there yet, with a hint button."""
+    return w.VBox([w.HTML(_alive(as_html(panel.said[:-1]))), _help(check, task)])
+
+
+def _help(check: Check, task: Exercise | Ordering) -> Any:
+    button = w.Button(layout=w.Layout(width="16em"))
+    shown = _status()
+
+    def label() -> None:
+        used, total = check.progress.task(task.name)["hints"], len(task.hints)
+        button.description = f"Hint ({used} of {total} used)" if used < total else "Show a solution"
+
+    @_shown(shown)
+    def more(_: Any) -> None:
+        used = check.progress.task(task.name)["hints"]
+        given = check.hint(task.name) if used < len(task.hints) else check.solution(task.name)
+        shown.value = _alive(as_html([one for one in given.said if one.role != "quiet"]))
+        label()
+
+    button.on_click(more)
+    label()
+    return w.VBox([button, shown])
+
+
+def _status() -> Any:
+    return w.HTML("")
+
+
+def _alive(html: str) -> str:
+    # role=status: a screen reader reads the answer when it appears.
+    return f'<div role="status">{html}</div>'
+
+
+def _shown(result: Any) -> Callable[[Callable[[Any], None]], Callable[[Any], None]]:
+    def wrap(callback: Callable[[Any], None]) -> Callable[[Any], None]:
+        @functools.wraps(callback)
+        def call(sender: Any) -> None:
+            try:
+                callback(sender)
+            except Exception as error:  # noqa: BLE001 - shown, since the front end would drop it
+                result.value = _alive(as_html([Said(f"This did not work: {error_text(error)}", "verdict")]))
+
+        return call
+
+    return wrap
+
+
+def _first_line(block: str) -> str:
+    lines = [line for line in block.splitlines() if line.strip()]
+    return lines[0] + (" …" if len(lines) > 1 else "")
