@@ -1,4 +1,7 @@
-"""Build notebooks/*.ipynb, with their outputs, from the readable sources notebooks/src/*.py (jupytext, py:percent).
+"""Build the notebooks, with their outputs, from the readable sources notebooks/src/*.py (jupytext, py:percent).
+
+Each source gives two: notebooks/NAME.ipynb for the learner and notebooks/solved/NAME.ipynb (see
+`hitl_lab.course.variants`).
 
     python scripts/build_notebooks.py            # all of them
     python scripts/build_notebooks.py 02 05      # those whose name begins so
@@ -21,14 +24,15 @@ import nbformat
 from nbclient import NotebookClient
 
 from hitl_lab.course.jupyter import environment
+from hitl_lab.course.variants import LEARNER, SOLVED, variant
 
 NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
 SOURCES = NOTEBOOKS / "src"
 
 
-def build(source: Path) -> str:
-    """Run one source and give back the text of its notebook. Raises CellExecutionError if a cell raises."""
-    notebook = jupytext.read(source)
+def build(source: Path, which: str) -> str:
+    """Run one variant of a source; the text of its notebook. Raises CellExecutionError if a cell raises."""
+    notebook = variant(jupytext.read(source), which)
     notebook.metadata = nbformat.from_dict(
         {
             # Without a kernelspec JupyterLab opens a dialog instead of the notebook.
@@ -49,9 +53,18 @@ def build(source: Path) -> str:
             coalesce_streams=True,
         ).execute()
     notebook.metadata = before
+    _drop_dead_views(notebook)
     _name_cells(notebook)
     nbformat.validate(notebook)
     return nbformat.writes(notebook) + "\n"
+
+
+def _drop_dead_views(notebook) -> None:
+    # A stored widget has no kernel behind it and shows as an error: what is stored is its text.
+    for cell in notebook.cells:
+        for output in cell.get("outputs", ()):
+            for view in [mime for mime in output.get("data", ()) if "widget" in mime]:
+                del output.data[view]
 
 
 def _name_cells(notebook) -> None:
@@ -75,13 +88,16 @@ def main() -> int:
     if not sources:
         sys.exit(f"no such source in notebooks/src: {' '.join(options.names) or '*.py'}")
     stale = []
+    wanted = [(source, which) for source in sources for which in (LEARNER, SOLVED)]
     with ThreadPoolExecutor(options.jobs) as pool:
-        for source, built in zip(sources, pool.map(build, sources), strict=True):
-            target = NOTEBOOKS / f"{source.stem}.ipynb"
+        for (source, which), built in zip(wanted, pool.map(lambda one: build(*one), wanted), strict=True):
+            folder = NOTEBOOKS if which == LEARNER else NOTEBOOKS / "solved"
+            target = folder / f"{source.stem}.ipynb"
             if options.check:
                 if not target.exists() or target.read_text(encoding="utf-8") != built:
-                    stale.append(target.name)
+                    stale.append(str(target.relative_to(NOTEBOOKS)))
             else:
+                folder.mkdir(exist_ok=True)
                 target.write_text(built, encoding="utf-8", newline="\n")
                 print(target.relative_to(NOTEBOOKS.parent), flush=True)
     if stale:
