@@ -22,7 +22,7 @@ _FILES: dict[str, tuple[str, ...]] = {
         "fix_b_answer_before_question",
     ),
     "fix_c_update_state": ("fix_c_update_state", "fix_c_as_previous_node", "fix_c_as_paused_node"),
-    "parallel_sibling": ("parallel_sibling",),
+    "parallel_sibling": ("parallel_sibling", "parallel_sibling_streamed"),
     "send_fan_out": ("send_fan_out",),
     "join_waits": ("join_waits", "join_twice", "join_deferred"),
     "loop_asks": ("loop_asks",),

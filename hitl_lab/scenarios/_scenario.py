@@ -12,6 +12,7 @@ import functools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields, is_dataclass
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -104,7 +105,8 @@ class Scenario:
         abuild: the same graph with async nodes; None where the nodes stay sync in async runs.
         topic: the heading it is listed under.
         cases: the reported cases it reproduces, like ("A01",).
-        needs: requirements beyond the package's own, like ("langgraph>=1.2",).
+        needs: requirements beyond the package's own, like "langgraph>=1.2", or "import langchain.agents" where versions
+            that are installed together may not fit each other.
         configurable: makes the `configurable` of every action from the usual one and the saver; None leaves it as it is.
         racy: with durability "async", what is saved depends on timing: hold only sync and exit runs against each other.
         only: "sync" or "async" where the other kind of run cannot show it, else None.
@@ -124,12 +126,17 @@ class Scenario:
 
     def missing(self) -> str | None:
         """Why the scenario cannot run on what is installed, or None."""
-        for need in map(Requirement, self.needs):
+        for need in self.needs:
+            verb, _, module = need.partition(" ")
             try:
-                found = version(need.name)
-            except PackageNotFoundError:
-                return f"{self.name} needs {need}, which is not installed"
-            if not need.specifier.contains(found, prereleases=True):
+                if verb == "import":
+                    import_module(module)
+                    continue
+                wanted = Requirement(need)
+                found = version(wanted.name)
+            except (PackageNotFoundError, ImportError) as error:
+                return f"{self.name} needs {module or need}: {error}"
+            if not wanted.specifier.contains(found, prereleases=True):
                 return f"{self.name} needs {need}, installed is {found}"
         return None
 
@@ -372,17 +379,24 @@ def _quiet(config: dict[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in config.items() if k != "callbacks"}
 
 
-_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b[0-9a-f]{32}\b")
+_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b[0-9a-f]{32}\b|elapsed: [0-9.]+s")
 
 
 def comparable(value: Any) -> Any:
-    """The value as plain data whose ids are masked, so that two runs of one story compare equal."""
+    """The value as plain data whose ids and times are masked, so that two runs of one story compare equal.
+
+    What has no fixed order, because parallel tasks finish as they like, is sorted: the chunks of a stream, the names of
+    what ran, the questions.
+    """
     if isinstance(value, Interrupt):
         return {"interrupt": comparable(value.value)}
     if isinstance(value, Outcome):
         error = value.error and (type(value.error).__name__, comparable(str(value.error)))
         state = value.state and (comparable(value.values), value.next, comparable(value.interrupts))
-        return {"returned": comparable(value.returned), "error": error, "ran": sorted(value.ran), "state": state}
+        returned = comparable(value.returned)
+        if isinstance(value.returned, list):
+            returned = sorted(returned, key=repr)
+        return {"returned": returned, "error": error, "ran": sorted(value.ran), "state": state}
     if isinstance(value, BaseMessage):
         return comparable(value.model_dump())
     if is_dataclass(value) and not isinstance(value, type):

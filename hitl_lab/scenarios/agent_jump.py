@@ -34,5 +34,5 @@ SCENARIO = Scenario(
     story=(Invoke(ASK), Resume({"decisions": [{"type": "reject", "message": "No."}]})),
     topic="agents",
     cases=("A33",),
-    needs=("langchain>=1.0",),
+    needs=("import langchain.agents",),
 )

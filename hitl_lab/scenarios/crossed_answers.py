@@ -9,13 +9,14 @@ import asyncio
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.tools import tool
 from langgraph.graph import END, START, MessagesState, StateGraph
-from langgraph.prebuilt import ToolNode
 from langgraph.types import Send, interrupt
 
 from ._scenario import Invoke, Resume, Scenario
 
 
 def build(saver, split=False):
+    from langgraph.prebuilt import ToolNode
+
     second_has_asked, first_run = asyncio.Event(), [True]
 
     @tool
@@ -68,6 +69,7 @@ SCENARIOS = (
         story=(ASK, Resume("yes"), Resume("no")),
         topic="tools",
         cases=("A08", "A28"),
+        needs=("import langgraph.prebuilt",),
         only="async",
     ),
     Scenario(
@@ -77,6 +79,7 @@ SCENARIOS = (
         story=(ASK, Resume(by_question(pay_1="no", pay_2="yes"))),
         topic="tools",
         cases=("A28",),
+        needs=("import langgraph.prebuilt",),
         only="async",
     ),
 )

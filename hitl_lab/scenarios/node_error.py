@@ -1,7 +1,8 @@
-"""A node raises beside a sibling that finished, in the superstep after a pause; then the run goes on with None.
+"""Beside a sibling that finished, a node raises after its answer; then the run goes on with None.
 
-The sibling's write waits as a pending write and only the failed node runs again. But a node that wrote before it raised
-counts as finished: unlike a pause, an exception hands over all of `task.writes`, and the node never runs again.
+The sibling's write and the answer wait as pending writes, and only the failed node runs again. But a node that wrote
+before it raised counts as finished: unlike a pause, an exception hands over all of `task.writes`, and the node never
+runs again.
 """
 
 import operator
@@ -20,36 +21,32 @@ class State(TypedDict):
     log: Annotated[list[str], operator.add]
 
 
+def book(state):
+    return {"log": ["booked"]}
+
+
 def build(saver, writes_first=False, use_async=False):
     attempts = count(1)
 
-    def ask(state):
-        return {"log": [f"answer: {interrupt('Book it?')}"]}
-
-    def book(state):
-        return {"log": ["booked"]}
-
     def pay(state):
+        answer = interrupt("Pay 40 EUR?")
         if writes_first:
             send = send_hook()
             send([("log", ["paying"])])
         if next(attempts) == 1:
             raise ConnectionError("the bank is closed")
-        return {"log": ["paid"]}
+        return {"log": [f"paid: {answer}"]}
 
     async def apay(state):
         return pay(state)
 
     graph = StateGraph(State)
-    graph.add_node("ask", ask)
     graph.add_node("book", book)
     graph.add_node("pay", apay if use_async else pay)
-    graph.add_edge(START, "ask")
     for node in ("book", "pay"):
-        graph.add_edge("ask", node)
+        graph.add_edge(START, node)
         graph.add_edge(node, END)
-    # one task at a time, so that `book` has always finished when `pay` fails: a failure cancels what still runs
-    return graph.compile(checkpointer=saver).with_config(max_concurrency=1)
+    return graph.compile(checkpointer=saver)
 
 
 def variant(name, title, writes_first):

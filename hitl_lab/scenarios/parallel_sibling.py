@@ -11,7 +11,7 @@ from typing import Annotated, TypedDict
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import interrupt
 
-from ._scenario import Invoke, Resume, Scenario, as_async, as_is
+from ._scenario import Invoke, Resume, Scenario, Stream, as_async, as_is
 from ._send import send_hook
 
 
@@ -46,11 +46,22 @@ def build(saver, kind=as_is):
 
 abuild = partial(build, kind=as_async)
 
-SCENARIO = Scenario(
-    name="parallel_sibling",
-    title="A finished sibling's write stays pending through the pause",
-    build=build,
-    abuild=abuild,
-    story=(Invoke({"log": ["order"]}), Resume("2")),
-    topic="parallel",
+SCENARIOS = (
+    Scenario(
+        name="parallel_sibling",
+        title="A finished sibling's write stays pending through the pause",
+        build=build,
+        abuild=abuild,
+        story=(Invoke({"log": ["order"]}), Resume("2")),
+        topic="parallel",
+    ),
+    Scenario(
+        name="parallel_sibling_streamed",
+        title="The last values chunk mixes the finished sibling's write with the dropped one, without __interrupt__",
+        build=build,
+        abuild=abuild,
+        story=(Stream({"log": ["order"]}, modes="values"), Resume("2")),
+        topic="parallel",
+        cases=("A38",),
+    ),
 )
