@@ -69,7 +69,7 @@ def spell(factory: Any) -> str:
     if "<" in name:
         raise CannotRunThere(f"{name} is defined inside a function: another process cannot import it. {way_out}")
     if module == "__main__":
-        raise CannotRunThere(f"{name} lives in this notebook or script only: another process cannot import it. {way_out}")
+        raise CannotRunThere(f"{name} lives in this notebook or script: another process cannot import it. {way_out}")
     with contextlib.suppress(Exception):
         if find(f"{module}:{name}") is factory:
             return f"{module}:{name}"
@@ -134,7 +134,8 @@ def run(job: Job, timeout: float) -> int:
     try:
         _, errors = child.communicate(told.encode(), timeout=timeout)
     except subprocess.TimeoutExpired:
-        raise TookTooLong(f"The graph did not finish within {timeout:g} seconds in its process, which was ended.") from None
+        text = f"The graph did not finish within {timeout:g} seconds in its process, which was ended."
+        raise TookTooLong(text) from None
     finally:
         _end(child)
     if child.returncode not in (0, KILLED):

@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
+from hitl_lab.answers import answers
 from hitl_lab.tracing.recorder import CURRENT, record
 
 WAYS: dict[str, str] = {
@@ -91,8 +92,8 @@ class Measured:
 
     way: a key of WAYS. node_runs: how often the node began. pending: channels of the rows stored at the pause.
     final: the state at the end, as text by channel. copies: how often each early write is in the final state; for
-    `turns` its value, for it is written as one more than what the node read. answered: the answer got into the state.
-    trace: of all of it.
+    `turns` its value, for it is written as one more than what the node read. answer: its fate, "taken" or "lost", as
+    `hitl_lab.answers` tells it. trace: of all of it.
     """
 
     way: str
@@ -100,7 +101,7 @@ class Measured:
     pending: tuple[str, ...]
     final: dict[str, Any]
     copies: dict[str, int]
-    answered: bool
+    answer: str
     trace: Any
 
 
@@ -148,7 +149,7 @@ def measure(way: str, saver: Any = None) -> Measured:
             "note": int(final.get("note") == "early"),
             "turns": final.get("turns", 0),
         },
-        answered="yes" in final.get("log", ()),
+        answer=answers(trace.story)[-1].fate,
         trace=trace,
     )
 
@@ -159,7 +160,7 @@ def measure_all() -> dict[str, Measured]:
 
 
 def table(found: dict[str, Measured] | None = None) -> str:
-    """Return the measurements as text: how often each early write is in the state at the end, and the answer.
+    """Return the measurements as text: how often each early write is in the state at the end, and the answer's fate.
 
     Args:
         found: from `measure_all`; default measured now.
@@ -168,8 +169,7 @@ def table(found: dict[str, Measured] | None = None) -> str:
     head = ["", "node runs", "answer", *CHANNELS.values()]
     rows = [head]
     for way, each in found.items():
-        answer = "in the state" if each.answered else "LOST"
-        rows.append([f"{way}  {WAYS[way]}", str(each.node_runs), answer, *(str(each.copies[c]) for c in CHANNELS)])
+        rows.append([f"{way}  {WAYS[way]}", str(each.node_runs), each.answer, *(str(each.copies[c]) for c in CHANNELS)])
     return columns(rows)
 
 

@@ -145,7 +145,8 @@ class Crash:
             return f"Not killed {where}: the run never came there."
         lines = [f"Killed {where}; not waited for: {', '.join(self.unawaited) or 'nothing'}"]
         lines += [f"  {s}" for s in self.survivors]
-        lines.append(f"  the question: {'stored' if self.question else 'not stored'}; next: {', '.join(self.next) or '–'}")
+        stored = "stored" if self.question else "not stored"
+        lines.append(f"  the question: {stored}; next: {', '.join(self.next) or '–'}")
         lines.append(f"  {self.rows.counts()}")
         lines.append(f"  resume: {self.error or self.resume}")
         return "\n".join(lines)
@@ -157,7 +158,7 @@ def crash(
     at: str,
     saver: str = "sqlite",
     durability: str = "sync",
-    input: Any = None,  # noqa: A002 - LangGraph's word
+    input: Any = None,
     answer: Any = "approved",
     timeout: float = 60,
 ) -> Crash:
@@ -184,7 +185,7 @@ def crash(
     _check(at, durability)
     spelled = _child.spell(graph_factory)
     factory = _child.find(spelled)
-    input, answer = _story(factory, input, answer)  # noqa: A001
+    input, answer = _story(factory, input, answer)
     with _place(saver) as (name, place), tempfile.TemporaryDirectory(prefix="hitl-lab-") as folder:
         file = Path(folder) / "killed.jsonl"
         thread = f"crash-{uuid.uuid4()}"
@@ -219,10 +220,7 @@ def _story(factory: Any, given: Any, answer: Any) -> tuple[Any, Any]:
 def _place(saver: str) -> Iterator[tuple[str, str]]:
     """Yield the saver's name and where its database is, which both processes open."""
     if saver == "postgres" or "://" in saver:
-        dsn = saver if "://" in saver else savers.postgres_dsn()
-        if dsn is None:
-            raise savers.NoPostgres("No PostgreSQL server answers: `make postgres` starts one. Or use saver='sqlite'.")
-        yield "postgres", dsn
+        yield "postgres", savers.need_postgres(saver if "://" in saver else None)
     elif saver == "memory":
         raise NoSuchPoint("InMemorySaver dies with its process: nothing of it can be looked at afterwards.")
     elif saver != "sqlite":
@@ -415,7 +413,7 @@ def in_words(at: str) -> str:
     return _AT_NODE[point].format(node) if node else POINTS[point]
 
 
-TABLE_POINTS = ("in_node:attach", "put:attach", "in_node", "after_node", "commit", "put_writes", "interrupt_chunk", "returned")
+TABLE_POINTS = ("in_node:attach", "put:attach", *(point for point in POINTS if point != "put"))
 
 
 def crash_table(

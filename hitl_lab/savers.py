@@ -114,7 +114,7 @@ def postgres(dsn: str | None = None) -> Iterator[BaseCheckpointSaver]:
         psycopg.OperationalError: the server at `dsn` does not answer.
     """
     saver_class = _postgres_class("langgraph.checkpoint.postgres", "PostgresSaver")
-    with saver_class.from_conn_string(_dsn(dsn)) as saver:
+    with saver_class.from_conn_string(need_postgres(dsn)) as saver:
         saver.setup()
         yield saver
 
@@ -123,7 +123,7 @@ def postgres(dsn: str | None = None) -> Iterator[BaseCheckpointSaver]:
 async def async_postgres(dsn: str | None = None) -> AsyncIterator[BaseCheckpointSaver]:
     """Yield an AsyncPostgresSaver whose tables are set up; arguments and errors as in `postgres`."""
     saver_class = _postgres_class("langgraph.checkpoint.postgres.aio", "AsyncPostgresSaver")
-    async with saver_class.from_conn_string(_dsn(dsn)) as saver:
+    async with saver_class.from_conn_string(need_postgres(dsn)) as saver:
         await saver.setup()
         yield saver
 
@@ -137,7 +137,8 @@ def _postgres_class(module: str, name: str):
         raise NoPostgres(f'The PostgreSQL saver cannot be imported ({exc}): pip install "hitl_lab[postgres]"') from exc
 
 
-def _dsn(dsn: str | None) -> str:
+def need_postgres(dsn: str | None = None) -> str:
+    """Return `dsn`, or else `postgres_dsn()`; raises NoPostgres if there is neither."""
     dsn = dsn or postgres_dsn()
     if dsn is None:
         raise NoPostgres(
@@ -152,7 +153,7 @@ def opened(name: str, place: str | None = None) -> Iterator[BaseCheckpointSaver]
 
     Args:
         name: "memory", "sqlite", "postgres", "postgresql://...", or a path.
-        place: the SQLite file or the PostgreSQL address behind the first three; default a temporary file, `postgres_dsn()`.
+        place: the SQLite file or PostgreSQL address behind a bare name; default a temporary file, `postgres_dsn()`.
     """
     if name == "memory":
         made = memory()

@@ -217,7 +217,8 @@ def _postgres(conninfo: str, kwargs: dict[str, Any], thread: str | None) -> Stor
     with psycopg.connect(conninfo, **{"connect_timeout": 10, **kwargs}, autocommit=True) as conn:
         columns: dict[str, set[str]] = {}
         for table, column in conn.execute(
-            "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = ANY (current_schemas(false))"
+            "SELECT table_name, column_name FROM information_schema.columns "
+            "WHERE table_schema = ANY (current_schemas(false))"
         ):
             columns.setdefault(table, set()).add(column)
         return _sql(conn, "PostgreSQL", True, columns, thread, "%s")
@@ -228,7 +229,9 @@ def _sqlite_columns(conn: sqlite3.Connection) -> dict[str, set[str]]:
     return {t: {r[1] for r in conn.execute(f"PRAGMA table_info({t})")} for t in tables if t in _TABLES}
 
 
-def _sql(conn: Any, database: str, committed: bool, columns: dict[str, set[str]], thread: str | None, mark: str) -> StoredRows:
+def _sql(
+    conn: Any, database: str, committed: bool, columns: dict[str, set[str]], thread: str | None, mark: str
+) -> StoredRows:
     where, args = (f" WHERE thread_id = {mark}", (thread,)) if thread is not None else ("", ())
     tables: dict[str, int] = {}
     rows: list[StoredRow] = []
