@@ -12,7 +12,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hitl_lab import counterfactual, mutation, savers
+    from hitl_lab.crashes import crash, crash_table
     from hitl_lab.errors import HitlLabError, NotAGraph, TraceFileError, UnsupportedLangGraph
+    from hitl_lab.processes import in_another_process
+    from hitl_lab.stitching import stitch
+    from hitl_lab.stored import stored_rows
     from hitl_lab.trace import Trace
     from hitl_lab.tracing.recorder import record
 
@@ -25,17 +30,40 @@ _WHERE = {
     "UnsupportedLangGraph": "hitl_lab.errors",
     "TraceFileError": "hitl_lab.errors",
     "NotAGraph": "hitl_lab.errors",
+    "crash": "hitl_lab.crashes",
+    "crash_table": "hitl_lab.crashes",
+    "in_another_process": "hitl_lab.processes",
+    "stitch": "hitl_lab.stitching",
+    "stored_rows": "hitl_lab.stored",
 }
+_MODULES = ("counterfactual", "mutation", "savers")
 
-__all__ = ["HitlLabError", "NotAGraph", "Trace", "TraceFileError", "UnsupportedLangGraph", "record"]
+__all__ = [
+    "HitlLabError",
+    "NotAGraph",
+    "Trace",
+    "TraceFileError",
+    "UnsupportedLangGraph",
+    "counterfactual",
+    "crash",
+    "crash_table",
+    "in_another_process",
+    "mutation",
+    "record",
+    "savers",
+    "stitch",
+    "stored_rows",
+]
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
     if name in _WHERE:
         return getattr(import_module(_WHERE[name]), name)
+    if name in _MODULES:
+        return import_module(f"hitl_lab.{name}")
     raise AttributeError(f"module 'hitl_lab' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_WHERE])
+    return sorted([*globals(), *_WHERE, *_MODULES])
