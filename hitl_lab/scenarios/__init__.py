@@ -1,4 +1,4 @@
-"""Graphs on the real LangGraph that show one thing each, by name; nothing of LangGraph is imported until one is asked for."""
+"""Graphs on the real LangGraph that show one thing each, by name; LangGraph is imported when one is asked for."""
 
 from __future__ import annotations
 
@@ -112,6 +112,8 @@ _FILES: dict[str, tuple[str, ...]] = {
         "stream_all_modes",
         "stream_v2",
         "invoke_v2",
+        "stream_events",
+        "stream_events_v3",
         "stream_stopped_early",
         "stream_stopped_before_apply",
     ),

@@ -9,18 +9,16 @@ from __future__ import annotations
 import asyncio
 import copy
 import functools
-import re
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, field, fields, is_dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.pregel import Pregel
-from langgraph.types import Command, Interrupt, StateSnapshot
+from langgraph.types import Command, StateSnapshot
 from packaging.requirements import Requirement
 
 
@@ -42,7 +40,7 @@ class Invoke(Action):
 
 @dataclass(frozen=True)
 class Resume(Action):
-    """`graph.invoke(Command(resume=value))`; a callable gets the paused StateSnapshot, to look up interrupt ids."""
+    """`graph.invoke(Command(resume=value))`; a callable gets the paused StateSnapshot, to look up ids."""
 
     value: Any
 
@@ -78,6 +76,14 @@ class Stream(Action):
 
 
 @dataclass(frozen=True)
+class Events(Action):
+    """`graph.astream_events(input, version=version)`, or `graph.stream_events` in a sync run, which needs "v3"."""
+
+    input: Any
+    version: str = "v2"
+
+
+@dataclass(frozen=True)
 class Travel(Action):
     """Do `then` at the checkpoint that `select` picks from get_state_history (newest first)."""
 
@@ -107,7 +113,7 @@ class Scenario:
         cases: the reported cases it reproduces, like ("A01",).
         needs: requirements beyond the package's own, like "langgraph>=1.2", or "import langchain.agents" where versions
             that are installed together may not fit each other.
-        configurable: makes the `configurable` of every action from the usual one and the saver; None leaves it as it is.
+        configurable: makes the `configurable` of every action from the usual one and the saver; None changes nothing.
         racy: with durability "async", what is saved depends on timing: hold only sync and exit runs against each other.
         only: "sync" or "async" where the other kind of run cannot show it, else None.
     """
@@ -219,13 +225,20 @@ class _Run:
             configurable["thread_id"] = f"{configurable.get('thread_id', '1')}-{action.thread}"
         if self.configurable is not None:
             configurable = self.configurable(configurable, self.saver)
-        return {**self.config, "configurable": configurable, "callbacks": [*self.config.get("callbacks", ()), self.starts]}
+        return {
+            **self.config,
+            "configurable": configurable,
+            "callbacks": [*self.config.get("callbacks", ()), self.starts],
+        }
 
     def plan(self, action: Action, config: dict[str, Any], before: StateSnapshot | None) -> tuple[str, tuple, dict]:
         """The graph's method to call, with its arguments."""
 
         def made(value: Any) -> Any:
             return value(before) if callable(value) else value
+
+        def fresh(given: Any) -> Any:
+            return given() if callable(given) else copy.deepcopy(given)
 
         if isinstance(action, Update):
             where = config if action.config is None else action.config(before)
@@ -234,11 +247,12 @@ class _Run:
         if self.durability is not None and self.saver is not None:
             options.setdefault("durability", self.durability)
         if isinstance(action, Stream):
-            fresh = action.input() if callable(action.input) else copy.deepcopy(action.input)
             modes = list(action.modes) if isinstance(action.modes, tuple) else action.modes
-            return "stream", (fresh, config), {"stream_mode": modes, **options}
+            return "stream", (fresh(action.input), config), {"stream_mode": modes, **options}
+        if isinstance(action, Events):
+            return "stream_events", (fresh(action.input), config), {"version": action.version, **options}
         if isinstance(action, Invoke):
-            given = action.input() if callable(action.input) else copy.deepcopy(action.input)
+            given = fresh(action.input)
         elif isinstance(action, Resume):
             given = Command(resume=made(action.value))
         elif isinstance(action, Act):
@@ -298,7 +312,7 @@ async def arun(
     config: dict[str, Any] | None = None,
     call: str = "invoke",
 ) -> list[Outcome]:
-    """The same as `run`, through `ainvoke`, `astream` and `aupdate_state`, with the async nodes where there are some."""
+    """The same as `run`, through `ainvoke`, `astream` and `aupdate_state`, with async nodes where there are some."""
     now = _start(scenario, saver, durability, config, call, use_async=True)
     return [await _aperform(now, action) for action in scenario.story]
 
@@ -314,7 +328,7 @@ def _perform(now: _Run, action: Action) -> Outcome:
                 config, doing = {**config, **chosen.config}, action.then
             method, args, options = now.plan(doing, config, _state(now, config))
             call = getattr(now.graph, method)(*args, **options)
-            returned = _take(call, getattr(doing, "stop_after", None)) if method == "stream" else call
+            returned = _take(call, getattr(doing, "stop_after", None)) if method.startswith("stream") else call
     except Exception as caught:  # an outcome like any other: a traced run must raise it too
         error = caught
     return now.outcome(action, returned, error, _state(now, now.place(action)))
@@ -335,7 +349,10 @@ def _take(stream: Any, stop_after: int | None) -> list[Any]:
             if len(chunks) == stop_after:
                 break
     finally:
-        stream.close()
+        if hasattr(stream, "close"):  # a generator goes on waiting without it, the run of "v3" events has none
+            stream.close()
+    if hasattr(stream, "interrupts"):
+        chunks.append({"interrupts": stream.interrupts})
     return chunks
 
 
@@ -350,7 +367,8 @@ async def _aperform(now: _Run, action: Action) -> Outcome:
                 config, doing = {**config, **chosen.config}, action.then
             method, args, options = now.plan(doing, config, await _astate(now, config))
             call = getattr(now.graph, f"a{method}")(*args, **options)
-            returned = await (_atake(call, getattr(doing, "stop_after", None)) if method == "stream" else call)
+            stop_after = getattr(doing, "stop_after", None)
+            returned = await (_atake(call, stop_after) if method.startswith("stream") else call)
     except Exception as caught:  # an outcome like any other: a traced run must raise it too
         error = caught
     return now.outcome(action, returned, error, await _astate(now, now.place(action)))
@@ -365,46 +383,20 @@ async def _astate(now: _Run, config: dict[str, Any]) -> StateSnapshot | None:
 
 async def _atake(stream: Any, stop_after: int | None) -> list[Any]:
     chunks: list[Any] = []
+    if asyncio.iscoroutine(stream):  # "v3" events
+        stream = await stream
     try:
         async for chunk in stream:
             chunks.append(chunk)
             if len(chunks) == stop_after:
                 break
     finally:
-        await stream.aclose()
+        if hasattr(stream, "aclose"):
+            await stream.aclose()
+    if hasattr(stream, "interrupts"):
+        chunks.append({"interrupts": await stream.interrupts()})
     return chunks
 
 
 def _quiet(config: dict[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in config.items() if k != "callbacks"}
-
-
-_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b[0-9a-f]{32}\b|elapsed: [0-9.]+s")
-
-
-def comparable(value: Any) -> Any:
-    """The value as plain data whose ids and times are masked, so that two runs of one story compare equal.
-
-    What has no fixed order, because parallel tasks finish as they like, is sorted: the chunks of a stream, the names of
-    what ran, the questions.
-    """
-    if isinstance(value, Interrupt):
-        return {"interrupt": comparable(value.value)}
-    if isinstance(value, Outcome):
-        error = value.error and (type(value.error).__name__, comparable(str(value.error)))
-        state = value.state and (comparable(value.values), value.next, comparable(value.interrupts))
-        returned = comparable(value.returned)
-        if isinstance(value.returned, list):
-            returned = sorted(returned, key=repr)
-        return {"returned": returned, "error": error, "ran": sorted(value.ran), "state": state}
-    if isinstance(value, BaseMessage):
-        return comparable(value.model_dump())
-    if is_dataclass(value) and not isinstance(value, type):
-        return {f.name: comparable(getattr(value, f.name)) for f in fields(value)}
-    if isinstance(value, Mapping):
-        hidden = ("created_at", "ts", "timestamp", "channel_versions", "versions_seen", "updated_channels")
-        return {comparable(k): comparable(v) for k, v in value.items() if k not in hidden}
-    if isinstance(value, list | tuple):
-        items = [comparable(v) for v in value]
-        return sorted(items, key=repr) if items and all(isinstance(v, Interrupt) for v in value) else items
-    return _ID.sub("<id>", value) if isinstance(value, str) else value

@@ -19,7 +19,7 @@ class ScriptedModel(BaseChatModel):
     def _llm_type(self):
         return "scripted"
 
-    def bind_tools(self, tools, **kwargs):
+    def bind_tools(self, tools, **kwargs):  # noqa: D102 - LangChain's own method
         return self
 
     def _generate(self, messages, stop=None, run_manager=None, **kwargs):
@@ -65,7 +65,9 @@ EDITED = {"name": "send_mail", "args": {"to": "Grace"}}
 SCENARIOS = (
     variant("agent_approved", "An agent's tool call, approved", {"type": "approve"}),
     variant("agent_edited", "An agent's tool call, edited", {"type": "edit", "edited_action": EDITED}),
-    variant("agent_rejected", "An agent's tool call, rejected: it is not executed", {"type": "reject", "message": "No."}),
+    variant(
+        "agent_rejected", "An agent's tool call, rejected: it is not executed", {"type": "reject", "message": "No."}
+    ),
     variant(
         "agent_streamed",
         "An agent's tool call, streamed message by message, then approved",

@@ -54,7 +54,11 @@ def variant(name, title, *story, cases=(), **stops):
 SCENARIOS = (
     variant("breakpoint_before", "interrupt_before, continued with None", ORDER, Continue(), cases=("A18",), **BEFORE),
     variant(
-        "breakpoint_after", "interrupt_after: the node has run and is saved", ORDER, Continue(), interrupt_after=["write"]
+        "breakpoint_after",
+        "interrupt_after: the node has run and is saved",
+        ORDER,
+        Continue(),
+        interrupt_after=["write"],
     ),
     variant(
         "breakpoint_empty_input",
@@ -74,7 +78,9 @@ SCENARIOS = (
         cases=("A18",),
         **BEFORE,
     ),
-    variant("breakpoint_answered", "Command(resume=...) at a breakpoint: nobody takes it", ORDER, Resume("yes"), **BEFORE),
+    variant(
+        "breakpoint_answered", "Command(resume=...) at a breakpoint: nobody takes it", ORDER, Resume("yes"), **BEFORE
+    ),
     variant(
         "breakpoint_everywhere",
         "interrupt_before='*' stops before every node",

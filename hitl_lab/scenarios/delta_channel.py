@@ -65,7 +65,9 @@ def variant(name, title, *story, in_config=False, cases=()):
 
 SCENARIOS = (
     variant("delta_channel", "A DeltaChannel lives by its saved writes", Resume("yes")),
-    variant("delta_channel_update", "update_state on a DeltaChannel while paused", Update({"log": ["note"]}), Resume("yes")),
+    variant(
+        "delta_channel_update", "update_state on a DeltaChannel while paused", Update({"log": ["note"]}), Resume("yes")
+    ),
     variant(
         "delta_channel_dismissed",
         "Ending a paused thread as END, with the saver given in the config, keeps the history",

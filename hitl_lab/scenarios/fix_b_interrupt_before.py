@@ -1,7 +1,7 @@
-"""Fix B: the graph stops before `review` (interrupt_before), so `attach` is applied and saved, and nobody calls interrupt().
+"""Fix B: the graph stops before `review` (interrupt_before), so `attach` is applied and saved before the pause.
 
-There is no question, no interrupt id and nothing that takes an answer: what happens to the answer depends on how the
-graph goes on.
+Nobody calls interrupt(): there is no question, no interrupt id and nothing that takes an answer, so what becomes of the
+answer depends on how the graph goes on.
 """
 
 from langchain_core.messages import AIMessage, HumanMessage

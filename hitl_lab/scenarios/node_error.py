@@ -62,5 +62,7 @@ def variant(name, title, writes_first):
 
 SCENARIOS = (
     variant("node_error", "A node that raises runs again, its finished sibling does not", False),
-    variant("node_error_after_write", "A node that wrote, then raised, counts as finished and is never run again", True),
+    variant(
+        "node_error_after_write", "A node that wrote, then raised, counts as finished and is never run again", True
+    ),
 )

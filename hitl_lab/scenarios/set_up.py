@@ -71,7 +71,9 @@ SCENARIOS = (
     variant("no_thread_id", "Without a thread id nothing runs", configurable=without_thread),
     variant("misspelt_thread_id", "With a misspelt thread id nothing runs", configurable=misspelt),
     variant("other_thread", "The answer on another thread starts from nothing", Resume("yes", thread="other")),
-    variant("new_saver", "The answer after a restart with a new saver", Rebuild(build, saver=InMemorySaver), Resume("yes")),
+    variant(
+        "new_saver", "The answer after a restart with a new saver", Rebuild(build, saver=InMemorySaver), Resume("yes")
+    ),
     variant("same_saver", "The answer after a restart on the same saver goes on", Rebuild(build), Resume("yes")),
     variant(
         "nothing_to_resume",

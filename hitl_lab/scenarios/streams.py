@@ -4,13 +4,15 @@ Where the pause shows depends on the mode: `updates` has __interrupt__ as a chun
 that shows the dropped write as if it were state, `tasks` and `checkpoints` never show the dropped write.
 """
 
-from ._scenario import Continue, Invoke, Resume, Scenario, Stream
+from ._scenario import Continue, Events, Invoke, Resume, Scenario, Stream
 from .broken_node import QUESTION, abuild, build
 
+ANSWER = Resume("approved")
 
-def variant(name, title, first, then=Resume("approved"), *more, cases=("A38",)):
+
+def variant(name, title, *story, cases=("A38",), **more):
     return Scenario(
-        name=name, title=title, build=build, abuild=abuild, story=(first, then, *more), topic="streams", cases=cases
+        name=name, title=title, build=build, abuild=abuild, story=story, topic="streams", cases=cases, **more
     )
 
 
@@ -23,8 +25,8 @@ V2 = {"version": "v2"}
 MODES = ("values", "updates", "tasks", "checkpoints", "debug", "messages", "custom")
 
 SCENARIOS = (
-    *(variant(f"stream_{mode}", f"stream_mode={mode!r} at a pause", stream(mode)) for mode in MODES),
-    variant("stream_all_modes", "All stream modes at once", stream(MODES)),
+    *(variant(f"stream_{mode}", f"stream_mode={mode!r} at a pause", stream(mode), ANSWER) for mode in MODES),
+    variant("stream_all_modes", "All stream modes at once", stream(MODES), ANSWER),
     variant(
         "stream_v2",
         "version='v2' of the stream: each chunk says its kind, namespace and interrupts",
@@ -38,11 +40,25 @@ SCENARIOS = (
         Resume("approved", options=V2),
     ),
     variant(
+        "stream_events",
+        "astream_events: a pause is the end of the graph's event",
+        Events(QUESTION),
+        ANSWER,
+        only="async",
+    ),
+    variant(
+        "stream_events_v3",
+        "stream_events(version='v3'): the run says at the end whether it was interrupted",
+        Events(QUESTION, version="v3"),
+        ANSWER,
+        needs=("langgraph>=1.2.24",),
+    ),
+    variant(
         "stream_stopped_early",
         "A caller that stops before the first node has run: nothing of it is lost",
         stream("values", stop_after=1),
         Continue(),
-        Resume("approved"),
+        ANSWER,
         cases=(),
     ),
     variant(
@@ -50,7 +66,7 @@ SCENARIOS = (
         "A caller that stops at the chunk of `draft`: its write is pending, and applied later without a run",
         stream("updates", stop_after=1),
         Continue(),
-        Resume("approved"),
+        ANSWER,
         cases=(),
     ),
 )

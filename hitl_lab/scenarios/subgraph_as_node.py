@@ -1,8 +1,8 @@
 """A compiled graph is a node of another graph; its inner node `ask` pauses.
 
 The subgraph has checkpoints of its own under the parent's: `prepare` is saved there and does not run again. What `ask`
-wrote before its question is dropped inside, and the parent returns no phantom of it. At the end the parent's reducer adds
-the whole inner list, "order" included, to the "order" it has: a shared list key doubles.
+wrote before its question is dropped inside, and the parent returns no phantom of it. At the end the parent's reducer
+adds the whole inner list, "order" included, to the "order" it has: a shared list key doubles.
 """
 
 import operator

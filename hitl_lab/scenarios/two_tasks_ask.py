@@ -75,7 +75,9 @@ SCENARIOS = (
         cases=("A10",),
     ),
     variant("two_tasks_none", "invoke(None) while two questions wait: both are asked again", Continue(), BOTH),
-    variant("two_tasks_empty_map", "Command(resume={}) while two questions wait: both are asked again", Resume({}), BOTH),
+    variant(
+        "two_tasks_empty_map", "Command(resume={}) while two questions wait: both are asked again", Resume({}), BOTH
+    ),
     variant("two_tasks_unknown_id", "An id that waits nowhere is ignored in silence", Resume({"0" * 32: "yes"}), BOTH),
     variant(
         "two_tasks_answer_then_update",
