@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hitl_lab.ledger import Ledger
     from hitl_lab.story import Story
     from hitl_lab.tracing.recorder import Recorder
+    from hitl_lab.views.stepper import Stepper
 
 SCHEMA = "hitl_lab.trace"
 SCHEMA_VERSION = 1
@@ -105,6 +106,33 @@ class Trace:
     def __repr__(self) -> str:
         runs = len({e.run for e in self.events if e.run})
         return f"<Trace of {runs} run{'s' * (runs != 1)}, {len(self.events)} events>"
+
+    # ------------------------------------------------------------ views
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        try:
+            return self.stepper()._repr_mimebundle_(**kwargs)
+        except ImportError:  # no widgets installed: the text is complete
+            return {"text/plain": str(self)}
+
+    def stepper(self, *, title: str = "", source: bool = True, position: int = 1) -> Stepper:
+        """Return the stepper widget; see `hitl_lab.views.stepper.Stepper`."""
+        from hitl_lab.views.stepper import Stepper
+
+        return Stepper(self, title=title, source=source, position=position)
+
+    def to_html(self, path: str | os.PathLike[str], *, title: str = "", source: bool = True) -> Path:
+        """Write the stepper as one self-contained HTML file that needs no network; return its path.
+
+        Args:
+            path: of the file.
+            title: default the graph's name.
+            source: include the installed LangGraph's source of each step; default True.
+        """
+        from hitl_lab.views import html
+        from hitl_lab.views.stepper import trace_frames
+
+        return html.write(trace_frames(self, title=title, source=source).document, path, text=str(self))
 
     # ------------------------------------------------------------ files
 

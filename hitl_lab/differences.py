@@ -1,0 +1,108 @@
+"""Differences between snapshots as lines of (path, before, after), and a snapshot as several lines of text. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from hitl_lab.values import clean, is_mark, show
+
+LINES_LIMIT = 40
+FULL_LIMIT = 20_000
+_ABSENT = object()
+
+
+class Line(NamedTuple):
+    """One place where two values differ.
+
+    path: such as "messages[1].additional_kwargs.risk". before, after: snapshots, None with `had` or `has` False.
+    """
+
+    path: str
+    before: Any
+    after: Any
+    had: bool = True
+    has: bool = True
+
+
+def differences(path: str, before: Any, after: Any, *, limit: int = LINES_LIMIT) -> list[Line]:
+    """Return where `after` differs from `before`, leaf by leaf; the last line says so if there are more than `limit`."""
+    out: list[Line] = []
+    for line in _walk(path, before, after):
+        if len(out) == limit:
+            out.append(Line(path, None, {"$": "more", "n": 1}, had=False))
+            break
+        out.append(line)
+    return out
+
+
+def added(path: str, after: Any) -> Line:
+    """Return the line of a value that was not there before."""
+    return Line(path, None, after, had=False)
+
+
+def _walk(path: str, before: Any, after: Any) -> Iterator[Line]:
+    if type(before) is type(after) and before == after:
+        return
+    a, b = _parts(before), _parts(after)
+    if a is None or b is None or a[0] != b[0] or not (a[1] or b[1]):
+        yield Line(path, before, after)
+        return
+    left, right = a[1], b[1]
+    for key in [*left, *(k for k in right if k not in left)]:
+        x, y = left.get(key, _ABSENT), right.get(key, _ABSENT)
+        inner = path + key
+        if x is _ABSENT:
+            yield Line(inner, None, y, had=False)
+        elif y is _ABSENT:
+            yield Line(inner, x, None, has=False)
+        else:
+            yield from _walk(inner, x, y)
+
+
+def _parts(value: Any) -> tuple[str, dict[str, Any]] | None:
+    """Return what kind of container a snapshot is and its parts by the step that leads to them; None for a leaf."""
+    if isinstance(value, list):
+        return "list", {f"[{i}]": v for i, v in enumerate(value)}
+    if not isinstance(value, dict):
+        return None
+    if is_mark(value, "obj"):
+        return "obj " + value["type"], {f".{clean(k)}": v for k, v in value["fields"].items()}
+    if is_mark(value):
+        return None
+    return "dict", {f".{clean(k)}" if k.isidentifier() else f"[{show(k)}]": v for k, v in value.items()}
+
+
+def pretty(value: Any, width: int = 76) -> str:
+    """Return a snapshot as lines of about `width` characters, at most FULL_LIMIT in all; controls are escaped."""
+    text = "\n".join(_lines(value, "", width))
+    return text if len(text) <= FULL_LIMIT else text[:FULL_LIMIT] + "…"
+
+
+def _lines(value: Any, indent: str, width: int) -> Iterator[str]:
+    line = show(value, FULL_LIMIT)
+    opening = _opening(value)
+    if len(indent) + len(line) <= width or opening is None:
+        yield indent + line
+        return
+    start, items, end = opening
+    yield indent + start
+    for label, item in items:
+        lines = list(_lines(item, indent + "  ", width))
+        lines[0] = f"{indent}  {label}{lines[0].lstrip(' ')}"
+        yield from lines
+    yield indent + end
+
+
+def _opening(value: Any) -> tuple[str, list[tuple[str, Any]], str] | None:
+    if isinstance(value, list) and value:
+        return "[", [("", v) for v in value], "]"
+    if not isinstance(value, dict) or not value:
+        return None
+    if is_mark(value, "obj"):
+        return f"{value['type']}(", [(f"{clean(k)}=", v) for k, v in value["fields"].items()], ")"
+    if is_mark(value, "tuple") and value["items"]:
+        return "(", [("", v) for v in value["items"]], ")"
+    if is_mark(value):
+        return None
+    return "{", [(f"{clean(k)}: ", v) for k, v in value.items()], "}"
