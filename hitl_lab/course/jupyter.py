@@ -7,6 +7,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+_SETTINGS = Path(__file__).parent / "_jupyter"
+
 
 def command(workspace: Path, *, port: int = 8888, browser: bool | None = None) -> list[str]:
     """The command line that opens JupyterLab in `workspace`.
@@ -25,7 +27,7 @@ def command(workspace: Path, *, port: int = 8888, browser: bool | None = None) -
         "--ServerApp.port_retries=50",
         f"--ServerApp.root_dir={workspace}",
         f"--LabApp.default_url=/lab/tree/{first}" if first else "--LabApp.default_url=/lab",
-        # These three are JupyterLab's only own requests to other hosts: news (with its pop-up), updates, extensions.
+        # JupyterLab's own requests to other hosts: news, updates, extensions.
         "--LabApp.news_url=None",
         "--LabApp.check_for_updates_class=jupyterlab.handlers.announcements.NeverCheckForUpdate",
         "--LabApp.extension_manager=readonly",
@@ -51,6 +53,9 @@ def environment(inherited: Mapping[str, str] | None = None) -> dict[str, str]:
     result = dict(os.environ if inherited is None else inherited)
     # A "python3" kernel in the user's home, of some other Python, would be found before this environment's own.
     result["JUPYTER_PREFER_ENV_PATH"] = "1"
+    # Without news JupyterLab still asks, in a pop-up, whether to show them; only leaving the plug-in out stops that.
+    added = [str(_SETTINGS), *filter(None, [result.get("JUPYTER_CONFIG_PATH")])]
+    result["JUPYTER_CONFIG_PATH"] = os.pathsep.join(added)
     # A key for a tracing service in the learner's shell must not send the exercises there.
     result["LANGSMITH_TRACING"] = result["LANGCHAIN_TRACING_V2"] = "false"
     return result
@@ -64,7 +69,7 @@ def has_display() -> bool:
 
 
 def _can_encrypt() -> bool:
-    """Whether JupyterLab and its kernels can speak to each other encrypted: jupyter_client 8.9 or so, with libsodium."""
+    """Whether this Jupyter can encrypt what it says to its kernels: a newer jupyter_client, libsodium in pyzmq."""
     import zmq
     from jupyter_client.manager import KernelManager
 

@@ -1,0 +1,141 @@
+"""Every lesson: its right answers, its wrong answers, its facts, on the installed LangGraph."""
+
+import ast
+import asyncio
+import re
+import types
+from pathlib import Path
+
+import pytest
+
+from hitl_lab.course import lesson as lessons
+from hitl_lab.course.check import Check
+from hitl_lab.course.lesson import LessonError, letter
+from hitl_lab.course.misconceptions import MISCONCEPTIONS
+from hitl_lab.course.progress import Progress
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def source_of(name):
+    return ROOT / "notebooks" / "src" / f"{name}.py"
+
+
+@pytest.fixture(scope="session")
+def ran():
+    """Lesson name to the Check of its source, run as a program. Cells with a top-level await run in a loop."""
+    found = {}
+
+    def run(name):
+        if name not in found:
+            code = compile(
+                source_of(name).read_text(encoding="utf-8"), name, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+            )
+            space = {"__name__": "__lesson__", "display": lambda *shown: None}
+            result = types.FunctionType(code, space)()
+            if asyncio.iscoroutine(result):
+                asyncio.run(result)
+            found[name] = space["check"]
+        return found[name]
+
+    return run
+
+
+NAMES = [name for name in lessons.names() if source_of(name).exists()]
+QUESTIONS = [(name, p.name) for name in NAMES for p in lessons.load(name).predictions]
+
+
+@pytest.mark.parametrize(("name", "question"), QUESTIONS)
+def test_each_choice_of_each_prediction(ran, name, question):
+    asked = ran(name)
+    prediction = asked.lesson.find("prediction", question)
+    run = asked._runs[question]
+    verdicts = []
+    for i, choice in enumerate(prediction.choices):
+        fresh = Check(asked.lesson, Progress(name))
+        text = re.sub(r"\s+", " ", str(fresh.predict(question, letter(i), run=run)))
+        right = fresh.progress.predictions[question]["right"]
+        verdicts.append(right)
+        if not right and choice.believes:
+            assert f"[{choice.believes}]: {MISCONCEPTIONS[choice.believes].truth}" in text
+        if right:
+            assert not choice.believes, "the right choice cannot be a misconception"
+            assert "Why: " in text
+    assert verdicts.count(True) == 1
+
+
+def parts(kind):
+    return [pytest.param(lessons.load(n), p, id=f"{n}-{p.name}") for n in NAMES for p in getattr(lessons.load(n), kind)]
+
+
+def namespace(source):
+    space = {"__name__": "__wrong__"}
+    exec(compile(source, "<wrong>", "exec"), space)  # noqa: S102 - the lesson's own wrong answer
+    return space
+
+
+@pytest.mark.parametrize(("lesson", "exercise"), parts("exercises"))
+def test_each_wrong_answer_of_an_exercise_gets_its_own_message(lesson, exercise):
+    assert exercise.hints
+    for mistake in exercise.mistakes:
+        check = Check(lesson, Progress(lesson.name))
+        space = namespace(mistake.wrong)
+        yours = space.get("build") or space.get("go_on")
+        text = str(check.exercise(exercise.name, yours))
+        assert "Passed" not in text, mistake.id
+        assert f"[{mistake.id}]" in text, text
+
+
+@pytest.mark.parametrize(("lesson", "exercise"), parts("exercises"))
+def test_each_solution_passes(ran, lesson, exercise):
+    assert ran(lesson.name).progress.task(exercise.name)["solved"]
+
+
+@pytest.mark.parametrize(("lesson", "ordering"), parts("orderings"))
+def test_an_ordering_is_solved_by_its_order_alone(lesson, ordering):
+    check = Check(lesson, Progress(lesson.name))
+    shown = " ".join(letter(i) for i in range(len(ordering.shuffled())))
+    for wrong in (shown, " ".join(reversed(shown.split())), ordering.letters().split()[0]):
+        assert "Passed" not in str(check.order(ordering.name, wrong))
+    for mistake in ordering.mistakes:
+        assert f"[{mistake.id}]" in str(check.order(ordering.name, mistake.wrong))
+    assert "Passed" in str(check.order(ordering.name, ordering.letters()))
+    with pytest.raises(LessonError, match="is no order of the blocks"):
+        check.order(ordering.name, "A A")
+    with pytest.raises(LessonError, match="is no order of the blocks"):
+        check.order(ordering.name, "A Z")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_fact_holds(name):
+    from hitl_lab.course._judge import recapped
+
+    said = recapped(lessons.load(name))
+    assert [one.text for one in said[1:] if not one.text.startswith("holds: ")] == []
+    assert len(said) > 3
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_prediction_of_the_lesson_is_asked(ran, name):
+    check = ran(name)
+    assert {p.name for p in check.lesson.predictions} == set(check._runs)
+    assert all(entry["right"] for entry in check.progress.predictions.values())
+
+
+def met():
+    """Misconceptions that some question or exercise meets."""
+    found = set()
+    for name in NAMES:
+        lesson = lessons.load(name)
+        found |= {choice.believes for p in lesson.predictions for choice in p.choices}
+        found |= {mistake.id for task in (*lesson.exercises, *lesson.orderings) for mistake in task.mistakes}
+    return found
+
+
+def test_every_misconception_is_met_by_a_question():
+    assert set(MISCONCEPTIONS) - met() == set()
+
+
+def test_every_belief_of_a_choice_is_known():
+    choices = [choice for name in NAMES for p in lessons.load(name).predictions for choice in p.choices]
+    assert {choice.believes for choice in choices} - {""} <= set(MISCONCEPTIONS)
