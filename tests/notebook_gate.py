@@ -10,6 +10,7 @@ for another host fails at once.
 
 import argparse
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -63,7 +64,7 @@ def faults(path: Path, timeout: int = 120) -> list[str]:
 def main(arguments: list[str] | None = None) -> int:
     """Exit code 0 if every notebook passes, 1 if one fails or there is none."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("notebooks", nargs="*", type=Path, help="default: all of the course")
+    parser.add_argument("notebooks", nargs="*", type=Path, help="default: all of the course, the solved ones too")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args(arguments)
 
@@ -74,7 +75,10 @@ def main(arguments: list[str] | None = None) -> int:
         paths = options.notebooks
         if not paths:
             workspace.start(folder)
-            paths = sorted(Path(folder).glob("*.ipynb"))
+            solved = workspace.source_folder() / "solved"
+            if solved.is_dir():
+                shutil.copytree(solved, Path(folder) / "solved", ignore=shutil.ignore_patterns(".*"))
+            paths = sorted(Path(folder).rglob("*.ipynb"))
 
         def timed(path: Path) -> tuple[list[str], float]:
             began = time.monotonic()
@@ -84,7 +88,8 @@ def main(arguments: list[str] | None = None) -> int:
         with ThreadPoolExecutor(options.jobs) as pool:
             for path, (found, seconds) in zip(paths, pool.map(timed, paths), strict=True):
                 failed += bool(found)
-                print(f"{'FAIL' if found else 'ok  '}  {path.name}  {seconds:.1f} s", flush=True)
+                name = path.relative_to(folder) if path.is_relative_to(folder) else path.name
+                print(f"{'FAIL' if found else 'ok  '}  {name}  {seconds:.1f} s", flush=True)
                 for fault in found:
                     print(fault, flush=True)
     if not paths:

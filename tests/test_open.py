@@ -3,11 +3,13 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from pathlib import Path
 
@@ -54,7 +56,8 @@ def test_the_first_notebook_is_shown(tmp_path):
 
 
 def test_kernels_of_this_environment_come_first_and_no_trace_is_sent_anywhere():
-    result = jupyter.environment({"LANGSMITH_TRACING": "true", "HOME": "/somewhere"})
+    result = jupyter.environment({"LANGSMITH_TRACING": "true", "HOME": "/somewhere", "JUPYTER_CONFIG_PATH": "/theirs"})
+    assert result["JUPYTER_CONFIG_PATH"].split(os.pathsep)[1:] == ["/theirs"]
     assert result["JUPYTER_PREFER_ENV_PATH"] == "1"
     assert result["LANGSMITH_TRACING"] == result["LANGCHAIN_TRACING_V2"] == "false"
     assert result["HOME"] == "/somewhere"
@@ -125,3 +128,46 @@ def test_make_lab_prints_the_address_in_under_ten_seconds_and_listens_on_loopbac
     assert json.loads(get(contents, Authorization=f"token {token}"))["type"] == "directory"
     with pytest.raises(urllib.error.HTTPError, match="403"):
         get(contents)
+
+
+@pytest.fixture
+def page(server):
+    """The address as a person opens it; the page, and the hosts it asked."""
+    from playwright.sync_api import sync_playwright
+
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        reason = "no Chromium here (Debian: apt-get install chromium)"
+        pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
+    quiet = ("gpu", "background-networking", "component-update", "sync")
+    flags = ["--no-sandbox", "--no-first-run", *(f"--disable-{name}" for name in quiet)]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=flags)
+        page = browser.new_page(viewport={"width": 1400, "height": 1000})
+        asked = set()
+        page.on("request", lambda request: asked.add(urllib.parse.urlsplit(request.url).hostname))
+        page.goto(server[1])
+        yield page, asked
+        browser.close()
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.xdist_group("browser")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the server fixture reads /proc")
+def test_the_first_notebook_opens_without_a_dialog_and_its_kernel_answers(page, tmp_path):
+    page, asked = page
+    page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=60_000)
+    page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']", timeout=60_000)
+    assert page.locator(".jp-Dialog, .Toastify__toast").all_inner_texts() == []
+
+    page.locator(".jp-Notebook .jp-CodeCell .cm-content").first.click()
+    page.keyboard.press("Control+A")
+    page.keyboard.type("print(6 * 7, 'answers')")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector(".jp-OutputArea-output:has-text('42 answers')", timeout=60_000)
+
+    # The kernel was given keys: what it answered came over an encrypted channel.
+    (connection,) = (tmp_path / "runtime").glob("kernel-*.json")
+    assert bool(json.loads(connection.read_text()).get("curve_publickey")) == jupyter._can_encrypt()
+    assert {host for host in asked if host} == {"127.0.0.1"}
