@@ -130,6 +130,11 @@ class Scenario:
     racy: bool = False
     only: str | None = None
 
+    def __post_init__(self) -> None:
+        for action in self.story:
+            if not isinstance(action, Action):
+                raise TypeError(f"the story of {self.name!r} is made of actions like Invoke(...), not of {action!r}")
+
     def missing(self) -> str | None:
         """Why the scenario cannot run on what is installed, or None."""
         for need in self.needs:
@@ -260,7 +265,7 @@ class _Run:
         elif isinstance(action, Continue):
             given = None
         else:
-            raise TypeError(f"a story is made of actions, not of {type(action).__name__}")
+            raise TypeError(f"{type(action).__name__} cannot be done at another checkpoint")
         return self.call, (given, config), options
 
     def rebuild(self, action: Rebuild) -> None:

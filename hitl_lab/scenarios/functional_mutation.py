@@ -16,7 +16,7 @@ def remember(answers, answer):
     return answer
 
 
-@task
+@task(name="remember")
 async def aremember(answers, answer):
     answers.append(answer)
     return answer

@@ -19,12 +19,12 @@ def inner_task(number):
     return number * 10
 
 
-@task
+@task(name="outer_task")
 async def aouter_task(number):
     return number + 1
 
 
-@task
+@task(name="inner_task")
 async def ainner_task(number):
     return number * 10
 

@@ -22,12 +22,12 @@ def confirm(number):
     return number if interrupt(f"Is {number} right?") == "yes" else 0
 
 
-@task
+@task(name="double")
 async def adouble(number):
     return number * 2
 
 
-@task
+@task(name="confirm")
 async def aconfirm(number):
     return number if interrupt(f"Is {number} right?") == "yes" else 0
 
