@@ -54,12 +54,13 @@ class _Seam:
         self.run_of: dict[int, int] = {0: 0}
         self.key_of: dict[int, int] = {}
         self.stored = {task: list(rows) for task, rows in self.pending.items()}
-        start = self.t
-        return list(self._renumber(events, start))
+        events = tuple(events)
+        self.handed = {row.write for e in events if isinstance(e, ev.PutWrites) for row in e.rows}
+        return list(self._renumber(events, self.t))
 
     def _renumber(self, events: Iterable[ev.Event], start: float) -> Iterator[ev.Event]:
         for event in events:
-            if isinstance(event, ev.Wrote) and event.via == "loaded" and self._known(event):
+            if isinstance(event, ev.Wrote) and self._found(event) and self._known(event):
                 continue  # the earlier process told of this write when it was made
             if isinstance(event, ev.RunStarted | ev.UpdateStarted) or event.run not in self.run_of:
                 # Another run of this process may have taken rows from here; each run finds those that stand there.
@@ -91,6 +92,10 @@ class _Seam:
             self.writes += 1
             self.key_of[key] = self.writes
         return self.key_of[key]
+
+    def _found(self, event: ev.Wrote) -> bool:
+        # The null task's stored rows are told as of a Command; a Command's own writes are handed to put_writes.
+        return event.via == "loaded" or (event.via == "command" and event.write not in self.handed)
 
     def _known(self, event: ev.Wrote) -> bool:
         rows = self.stored.get(event.task, [])

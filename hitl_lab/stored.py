@@ -143,7 +143,10 @@ def _place(saver: Any) -> tuple[str, Any]:
     """Return the kind of database, and what it takes to open it once more."""
     conn = getattr(saver, "conn", None)
     if isinstance(conn, sqlite3.Connection):
-        file = _file_of(conn.execute("PRAGMA database_list").fetchall())
+        try:
+            file = _file_of(conn.execute("PRAGMA database_list").fetchall())
+        except sqlite3.Error as exc:
+            raise CannotReadRows(f"The checkpointer's own connection does not answer: {exc}") from exc
         # ":memory:" is seen by its one connection only.
         return "sqlite", file or conn
     if _module(conn).startswith("aiosqlite"):
