@@ -15,5 +15,21 @@ class TraceFileError(HitlLabError):
     """A trace file cannot be read: cut off before its first line, of a newer schema, or no trace at all."""
 
 
+class ExecutorError(HitlLabError, RuntimeError):
+    """A TracedExecutor was asked for something that cannot be done now; the trace is kept and the run stands where it stood."""
+
+
+class RunIsOver(ExecutorError):
+    """A step after the end: the run paused, finished, failed, or the executor is closed."""
+
+
+class ExecutorBusy(ExecutorError):
+    """Another thread is moving this executor."""
+
+
+class StepTimeoutWarning(UserWarning):
+    """The graph has a step_timeout, and the time a stepped run stands counts against it."""
+
+
 class NotAGraph(HitlLabError, TypeError):
     """An object that is no compiled LangGraph graph was given where one is needed."""
