@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from time import perf_counter
 from typing import Any
 
 from hitl_lab import values
@@ -12,6 +13,8 @@ from hitl_lab.tracing import events as ev
 from hitl_lab.tracing.recorder import Recorder
 
 Write = tuple[str, Any]
+RowData = tuple[str, int | None, Any, str]
+"""The fields of an `events.Row`, in order; the recorder makes the Row when an event is read."""
 
 
 def guarded(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -37,14 +40,15 @@ class TaskLog:
     The tuples are held, so that their identity stands for them until the step ends.
     """
 
-    __slots__ = ("id", "name", "writes", "keys", "source", "prints", "interrupts", "error", "outcome")
+    __slots__ = ("id", "name", "writes", "keys", "source", "prints", "row_ids", "rows")
 
     def __init__(self, id: str, name: str, source: ev.Source | None) -> None:
         self.id, self.name, self.source = id, name, source
         self.writes: list[Write] = []
         self.keys: dict[int, int] = {}
         self.prints: dict[str, tuple[int, Any]] | None = None
-        self.outcome = "finished"
+        self.row_ids: list[int] = []
+        self.rows: tuple[RowData, ...] = ()
 
     def add(self, write: Write, key: int) -> None:
         self.writes.append(write)
@@ -85,7 +89,9 @@ class LoopObserver:
         self.logs: dict[str, TaskLog] = {}
         self.null = TaskLog("", "", None)
         # Logs whose writes a saver's put_writes is storing: with durability "async" it may come back steps later.
-        self.at_saver: dict[tuple[str, str], TaskLog] = {}
+        self.at_saver: dict[tuple[str, str], tuple[TaskLog, int | None]] = {}
+        # Checkpoint id -> the superstep that made it: a saver's put may come back steps later.
+        self.made_in: dict[str, int | None] = {}
         self.before: dict[str, Any] = {}
         self.step: int | None = None
         self.started = False
@@ -97,8 +103,19 @@ class LoopObserver:
         self.known_checkpoints: set[str] = set()
 
     def emit(self, made: type[ev.Event], **fields: Any) -> None:
-        fields.setdefault("step", self.step)
-        self.recorder.emit(made, run=self.run, ns=self.ns, **fields)
+        self.recorder.emit(made, self.run, self.ns, self.step, fields)
+
+    def add(self, *event: Any) -> None:
+        """Emit an event by its class and its fields in order: half the cost, for those a superstep has many of."""
+        self.recorder.add((event[0], perf_counter(), self.run, self.ns, self.step, *event[1:]))
+
+    def add_at(self, step: int | None, *event: Any) -> None:
+        """The same for what belongs to an earlier superstep: a saver that comes back late."""
+        self.recorder.add((event[0], perf_counter(), self.run, self.ns, step, *event[1:]))
+
+    def emit_outside(self, made: type[ev.Event], **fields: Any) -> None:
+        """Emit an event that belongs to no superstep."""
+        self.recorder.emit(made, self.run, self.ns, None, fields)
 
     # ------------------------------------------------------------ begin and end
 
@@ -112,7 +129,7 @@ class LoopObserver:
             fields["command"] = command and {k: self.recorder.snap_input(v) for k, v in command.items()}
         if fields.get("checkpoint"):
             self.known_checkpoints.add(fields["checkpoint"])
-        self.emit(made, step=None, **fields)
+        self.emit_outside(made, **fields)
 
     def read(self, channels: Mapping[str, Any]) -> dict[str, Any]:
         """Return the state channels' values that are there, and remember them for the next change."""
@@ -132,13 +149,13 @@ class LoopObserver:
         names = channels if updated is None else updated
         out: dict[str, Any] = {}
         for name in sorted(names):
-            if name in self.special or self.is_control(name) or name not in channels:
+            if name not in channels or name in self.special or self.is_control(name):
                 continue
             try:
                 now = channels[name].get()
             except Exception:
                 continue
-            delta = values.change(self.before.get(name, _ABSENT), now, functools.partial(self.recorder.snap, name))
+            delta = values.change(self.before.get(name, _ABSENT), now, lambda value, n=name: self.recorder.snap(n, value))
             if delta is not None:
                 out[name] = delta
                 self.before[name] = list(now) if type(now) is list else now
@@ -181,7 +198,7 @@ class LoopObserver:
         self.logs = {}
         for info in tasks:
             self.open(info, live[info.id])
-        self.emit(ev.Ticked, tasks=tuple(tasks), status=status, more=more)
+        self.add(ev.Ticked, tuple(tasks), status, more)
 
     def open(self, info: ev.TaskInfo, task: Any) -> TaskLog:
         log = self.logs[info.id] = TaskLog(info.id, info.name, info.source)
@@ -207,13 +224,15 @@ class LoopObserver:
 
         Rows saved by an earlier run of the same task keep the keys they had then, channel by channel in order.
         """
-        stored = [] if via == "cache" else list(self.recorder.pending.get(log.id, ()))
+        stored: list[tuple[str, int]] | None = None
         keys: list[int] = []
         for write in list(writes):
-            key = log.key_of(write)
-            if key is None and write[0] in self.special:
-                continue
-            if key is None:
+            key = log.keys.get(id(write))
+            if key is None and (key := log.key_of(write)) is None:
+                if write[0] in self.special:
+                    continue
+                if stored is None:
+                    stored = [] if via == "cache" else list(self.recorder.pending.get(log.id, ()))
                 at = next((i for i, row in enumerate(stored) if row[0] == write[0]), None)
                 if at is not None:
                     key = stored.pop(at)[1]
@@ -226,17 +245,9 @@ class LoopObserver:
 
     def emit_wrote(self, log: TaskLog, key: int, write: Write, via: str, source: ev.Source | None) -> None:
         channel, value = write
-        self.emit(
-            ev.Wrote,
-            task=log.id,
-            name=log.name,
-            write=key,
-            channel=channel,
-            value=self.recorder.snap(channel, value),
-            via=via,
-            control=channel in self.special or self.is_control(channel),
-            source=source,
-        )
+        control = channel in self.special or self.is_control(channel)
+        taken = self.recorder.snap(channel, value)
+        self.add(ev.Wrote, log.id, log.name, key, channel, taken, via, control, source)
 
     @guarded
     def task_started(self, task: Any) -> None:
@@ -245,14 +256,15 @@ class LoopObserver:
             return
         if self.recorder.mutations:
             log.prints = _prints(task.input)
-        self.emit(ev.TaskStarted, task=log.id, name=log.name)
+        self.add(ev.TaskStarted, log.id, log.name)
 
     @guarded
     def sent(self, task: Any, writes: Sequence[Write], via: str, source: ev.Source | None) -> None:
         log = self.logs.get(task.id)
         if log is None:
             return
-        self.look_for_retry(log, task.writes, len(writes))
+        if len(task.writes) < len(log.writes) + len(writes):
+            self.look_for_retry(log, task.writes, len(writes))
         for write in writes:
             if write[0] == self.nothing:
                 continue
@@ -270,6 +282,7 @@ class LoopObserver:
         if gone:
             log.writes = [w for w in log.writes if id(w) in there]
             log.keys = {id(w): log.keys[id(w)] for w in log.writes}
+            log.row_ids = []
             self.emit(ev.Retried, task=log.id, name=log.name, cleared=gone)
 
     @guarded
@@ -300,19 +313,10 @@ class LoopObserver:
         log = self.logs.get(task.id)
         if log is None:
             return
-        self.look_for_retry(log, task.writes, 0)
-        log.outcome = outcome
+        if len(task.writes) < len(log.writes):
+            self.look_for_retry(log, task.writes, 0)
         mutated = _mutated(log.prints, task.input) if log.prints is not None else ()
-        self.emit(
-            ev.TaskEnded,
-            task=log.id,
-            name=log.name,
-            outcome=outcome,
-            error=error,
-            interrupts=interrupts,
-            mutated=mutated,
-            source=source,
-        )
+        self.add(ev.TaskEnded, log.id, log.name, outcome, error, interrupts, mutated, source)
 
     # ------------------------------------------------------------ writes on their way
 
@@ -321,38 +325,34 @@ class LoopObserver:
         log = self.logs.get(task.id)
         if log is None:
             return
-        self.look_for_retry(log, task.writes, 0)
+        if len(task.writes) < len(log.writes):
+            self.look_for_retry(log, task.writes, 0)
         keys = self.adopt(log, task.writes, "unseen")
         handed = tuple(row for _, writes in calls for row in self.rows(log, writes))
-        kept = {row.write for row in handed}
+        kept = {row[1] for row in handed}
         dropped = tuple(key for key in keys if key not in kept)
-        self.emit(
-            ev.Committed,
-            task=log.id,
-            name=log.name,
-            outcome=outcome,
-            writes=tuple(keys),
-            handed=handed,
-            dropped=dropped,
-            where=where,
-        )
+        self.add(ev.Committed, log.id, log.name, outcome, tuple(keys), handed, dropped, where)
 
-    def rows(self, log: TaskLog, writes: Iterable[Write]) -> list[ev.Row]:
-        out = []
+    def rows(self, log: TaskLog, writes: Sequence[Write]) -> tuple[RowData, ...]:
+        # commit, put_writes and the saver see the same tuples: the rows are made once.
+        ids = [id(w) for w in writes]
+        if ids == log.row_ids:
+            return log.rows
+        out: list[RowData] = []
         for write in writes:
-            channel, value = write
-            key = log.key_of(write)
-            if key is None and log is not self.null and channel in self.special:
-                out.append(ev.Row(channel, None, self.recorder.snap(channel, value), log.id))
-            else:
-                kept = self.recorder.snap(channel, value) if key is None else None
-                out.append(ev.Row(channel, key, kept, log.id))
-        return out
+            key = log.keys.get(id(write))
+            if key is None:
+                key = log.key_of(write)
+            kept = self.recorder.snap(write[0], write[1]) if key is None else None
+            out.append((write[0], key, kept, log.id))
+        if all(row[1] is not None for row in out):  # else nothing holds the tuples, and their ids may be used again
+            log.row_ids, log.rows = ids, tuple(out)
+        return tuple(out)
 
     @guarded
     def handing(self, task_id: str, checkpoint: str) -> None:
         """The saver's put_writes is about to be called: keep what is needed to recognise the writes when it returns."""
-        self.at_saver[task_id, checkpoint] = self.logs.get(task_id) or self.null
+        self.at_saver[task_id, checkpoint] = self.logs.get(task_id) or self.null, self.step
 
     @guarded
     def share(self, task: Any, writes: Sequence[Write]) -> None:
@@ -379,26 +379,19 @@ class LoopObserver:
             self.adopt(log, regular, "command")
         rows = self.rows(log, writes)
         if rows:
-            special = {row.channel for row in rows if row.write is None}
-            old = self.recorder.pending.get(log.id, [])
-            stored = [(row.channel, row.write) for row in rows if row.write is not None]
-            self.recorder.pending[log.id] = (old if log is self.null or special and not stored else []) + stored
-        self.emit(
-            ev.PutWrites,
-            task="" if log is self.null else log.id,
-            name=log.name,
-            rows=tuple(rows),
-            checkpoint=checkpoint,
-            to_saver=to_saver,
-            cached=cached,
-        )
+            stored = [(row[0], row[1]) for row in rows if row[1] is not None]
+            if log is self.null or not stored:
+                stored = self.recorder.pending.get(log.id, []) + stored
+            self.recorder.pending[log.id] = stored
+        shown = "" if log is self.null else log.id
+        self.add(ev.PutWrites, shown, log.name, rows, checkpoint, to_saver, cached)
 
     @guarded
     def saver_put_writes(self, task_id: str, writes: Sequence[Write], checkpoint: str | None, error: str | None) -> None:
-        log = self.at_saver.pop((task_id, checkpoint or ""), None) or self.logs.get(task_id) or self.null
-        rows = tuple(self.rows(log, writes))
+        log, step = self.at_saver.pop((task_id, checkpoint or ""), None) or (self.logs.get(task_id) or self.null, self.step)
+        rows = self.rows(log, writes)
         shown = "" if task_id == self.null_task else log.id
-        self.emit(ev.SaverPutWrites, task=shown, name=log.name, checkpoint=checkpoint, rows=rows, error=error)
+        self.add_at(step, ev.SaverPutWrites, shown, log.name, checkpoint, rows, error)
 
     @guarded
     def applied(
@@ -421,18 +414,19 @@ class LoopObserver:
                 keys += self.adopt(log, [w for w in task.writes if w[0] not in self.special], via)
             else:
                 keys += self.adopt(log, task.writes, "cache")
-        self.emit(ev.Applied, where=where, writes=tuple(keys), changes=self.changes(channels, updated))
+        self.add(ev.Applied, where, tuple(keys), self.changes(channels, updated))
 
     @guarded
     def checkpoint(self, id: str, parent: str | None, source: str, to_saver: bool) -> None:
         known = parent if parent in self.known_checkpoints else None
         self.known_checkpoints.add(id)
+        self.made_in[id] = self.step
         self.null = TaskLog("", "", None)
-        self.emit(ev.CheckpointCreated, checkpoint=id, parent=known, source=source, to_saver=to_saver)
+        self.add(ev.CheckpointCreated, id, known, source, to_saver)
 
     @guarded
     def saver_put(self, checkpoint: str, error: str | None) -> None:
-        self.emit(ev.SaverPut, checkpoint=checkpoint, error=error)
+        self.add_at(self.made_in.get(checkpoint, self.step), ev.SaverPut, checkpoint, error)
 
 
 _ABSENT = object()
@@ -453,6 +447,8 @@ def _prints(state: Any) -> dict[str, tuple[int, Any]]:
 def _mutated(before: dict[str, tuple[int, Any]], state: Any) -> tuple[str, ...]:
     """Return the keys changed in place, and "key=" for those that were assigned anew on the state object."""
     now = _prints(state)
+    if now == before:
+        return ()
     out = []
     for key in {**before, **now}:
         old, new = before.get(key), now.get(key)

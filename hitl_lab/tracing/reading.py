@@ -148,7 +148,7 @@ def tell_state(observer: LoopObserver, saver: Any, thread: Any, state: Any, tupl
         fields: dict[str, Any] = {"error": error or "nothing is stored"}
     else:
         fields = state_fields(observer, state, tuple_)
-    observer.emit(ev.StateRead, thread=thread, step=None, stored=stored, **fields)
+    observer.emit_outside(ev.StateRead, thread=thread, stored=stored, **fields)
 
 
 def phantoms(observer: LoopObserver, state: Any) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from hitl_lab import values
-from hitl_lab.tracing.events import Event, Noted
+from hitl_lab.tracing.events import KINDS, Event, Noted, Row, Source
 
 if TYPE_CHECKING:
     from hitl_lab.trace import Trace
@@ -19,6 +19,18 @@ if TYPE_CHECKING:
 CURRENT: contextvars.ContextVar[Recorder | None] = contextvars.ContextVar("hitl_lab_recorder", default=None)
 """The recorder of the running context. Read only where a loop is constructed or an update begins: later hooks run in
 done-callbacks and pool threads where it is not visible, so they hold the recorder as an attribute."""
+
+# The fields that hold rows, by class of event.
+_ROWS = {made: tuple(n for n in ("rows", "handed", "pending") if n in made.__dataclass_fields__) for made in KINDS.values()}
+# The order in which `add` takes the fields of an event.
+FIELDS = {
+    made: tuple(n for n in made.__dataclass_fields__ if n not in Event.__dataclass_fields__) for made in KINDS.values()
+}
+
+
+class _Named(dict):
+    """The fields of an event by name, for the kinds that are rare."""
+
 
 _write_keys = itertools.count(1)
 _run_keys = itertools.count(1)
@@ -43,9 +55,17 @@ class Recorder:
         rows: bool = False,
         parent: Recorder | None = None,
     ) -> None:
-        self.events: list[Event] = []
+        # What happened, as (class, time, run, ns, step, *the fields that FIELDS names): an event object costs several
+        # times as much, to make and to the garbage collector, so it is made when somebody asks. Appending to a list
+        # needs no lock.
+        self._raw: list[tuple[Any, ...] | None] = []
+        self._events: list[Event] = []
         self.redact = redact
         self.on_event = on_event
+        # Where the run's threads wait for a learner (hitl_lab.tracing.gates.Gates); None: they do not.
+        self.gates: Any = None
+        # The user's line that a run in another thread goes back to.
+        self.caller: Source | None = None
         self.mutations = mutations
         self.rows = rows
         self.parent = parent
@@ -79,25 +99,63 @@ class Recorder:
         """Return a key for a write, unique in the process."""
         return next(_write_keys)
 
-    def emit(self, made: type[Event], **fields: Any) -> Event | None:
-        """Store an event and tell who listens. Returns None once the recorder has failed."""
+    @property
+    def events(self) -> list[Event]:
+        """The events so far, in order of arrival; made from what was noted since the last look."""
+        if len(self._events) != len(self._raw):
+            with self._lock:
+                self._make(len(self._raw))
+        return self._events
+
+    def _make(self, upto: int) -> None:
+        made, raw, start = self._events, self._raw, self._start
+        for i in range(len(made), upto):
+            cls, at, run, ns, step, *given = raw[i]  # type: ignore[misc]
+            named = given and type(given[0]) is _Named
+            fields = dict(given[0]) if named else dict(zip(FIELDS[cls], given, strict=False))
+            for name in _ROWS[cls]:
+                if name in fields:
+                    fields[name] = tuple(row if type(row) is Row else Row(*row) for row in fields[name])
+            made.append(cls(n=i + 1, t=at - start, run=run, ns=ns, step=step, **fields))
+            raw[i] = None
+
+    def emit(
+        self,
+        made: type[Event],
+        run: int = 0,
+        ns: tuple[str, ...] = (),
+        step: int | None = None,
+        fields: dict[str, Any] | None = None,
+    ) -> None:
+        """Store an event and tell who listens. Does nothing once the recorder has failed or was closed.
+
+        fields: the event's own fields, kept as they are, so the caller must not change them; rows may be plain tuples.
+        """
+        self.add((made, time.perf_counter(), run, ns, step, _Named(fields or {})))
+
+    def add(self, raw: tuple[Any, ...]) -> None:
+        """The same, for the events of which a superstep has many: (class, perf_counter(), run, ns, step, *FIELDS)."""
         if self.dead or self.closed:
-            return None
+            return
+        if self.on_event is None and self.parent is None and not self.sinks:
+            self._raw.append(raw)
+            return
+        if self.parent is not None:
+            self.parent.add(raw)
         with self._lock:
-            event = made(n=len(self.events) + 1, t=time.perf_counter() - self._start, **fields)
-            self.events.append(event)
+            self._raw.append(raw)
+            n = len(self._raw)
+            self._make(n)
+            event = self._events[n - 1]
             fault = self._tell_sinks(event) if self.sinks else None
         if fault is not None:
             self.note(f"A listener was removed: {fault}")
-        if self.parent is not None:
-            self.parent.emit(made, **fields)
         if self.on_event is not None:
             try:
                 self.on_event(event)
             except Exception as exc:
                 self.on_event = None
                 self.note(f"on_event was removed: it raised {values.error_text(exc)}")
-        return event
 
     def _tell_sinks(self, event: Event) -> str | None:
         fault = None
@@ -122,7 +180,7 @@ class Recorder:
 
     def note(self, text: str, run: int = 0) -> None:
         """Put a word to the reader on the trace."""
-        self.emit(Noted, text=text, run=run)
+        self.emit(Noted, run, fields={"text": text})
 
     def snap(self, channel: str, value: Any) -> Any:
         """Return the snapshot of one channel's value, after `redact`."""
@@ -173,23 +231,39 @@ def record(
     Source: the seams in `hitl_lab.tracing.seams`.
     """
     from hitl_lab.trace import Trace, TraceWriter
-    from hitl_lab.tracing import seams
 
-    seams.check()
-    parent = CURRENT.get()
-    recorder = Recorder(redact=_both(redact, parent), mutations=mutations, rows=rows, parent=parent, on_event=on_event)
-    recorder.facts = seams.facts()
+    recorder = make_recorder(redact=redact, mutations=mutations, rows=rows, on_event=on_event)
     with contextlib.ExitStack() as stack:
         if file is not None:
             writer = stack.enter_context(TraceWriter(file, recorder.facts))
             recorder.sinks.append(writer.write)
-        stack.enter_context(seams.installed())
-        stack.enter_context(_current(recorder))
+        stack.enter_context(recording(recorder))
         try:
             yield Trace(recorder=recorder)
         except BaseException as exc:
             recorder.note(f"The recorded code ended with {values.error_text(exc)}.")
             raise
+
+
+def make_recorder(redact: values.Redact | None = None, **options: Any) -> Recorder:
+    """Return a recorder under the one of this context, if any. Raises UnsupportedLangGraph."""
+    from hitl_lab.tracing import seams
+
+    seams.check()
+    parent = CURRENT.get()
+    recorder = Recorder(redact=_both(redact, parent), parent=parent, **options)
+    recorder.facts = seams.facts()
+    return recorder
+
+
+@contextlib.contextmanager
+def recording(recorder: Recorder) -> Iterator[None]:
+    """Give the runs of the enclosed code to a recorder; it is closed at the end."""
+    from hitl_lab.tracing import seams
+
+    with seams.installed(), _current(recorder):
+        try:
+            yield
         finally:
             recorder.closed = True
 

@@ -9,6 +9,7 @@ threads, where the context variable is not visible.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import contextvars
 import functools
@@ -203,6 +204,8 @@ def _guard(traced: type, original: type) -> Callable[..., Any]:
     @functools.wraps(original, updated=())
     def construct(*args: Any, **kwargs: Any) -> Any:
         recorder = CURRENT.get()
+        if recorder is not None and recorder.gates is not None:
+            recorder.gates.check()
         nested = _send_of(kwargs.get("config"))
         if nested is None and (recorder is None or recorder.dead or recorder.closed):
             return original(*args, **kwargs)
@@ -239,23 +242,30 @@ class _Send:
 
     def __call__(self, writes: Any) -> None:
         writes = writes if isinstance(writes, list | tuple) else list(writes)
+        _check(self.observer)
         self.send(writes)
         via, source = _via(sys._getframe(1))
         self.observer.sent(self.task, writes, via, source)
 
 
+_SENDERS = {"langgraph/pregel/_write.py": "return", "langgraph/types.py": "interrupt()", "langgraph/pregel/_retry.py": ""}
+
+
+@functools.lru_cache(maxsize=4096)
+def _sender(code: Any) -> str:
+    name = code.co_filename.replace("\\", "/")
+    return next((via for end, via in _SENDERS.items() if name.endswith(end)), "send")
+
+
 def _via(frame: Any) -> tuple[str, ev.Source | None]:
     # The first caller that is no guard of a timeout (langgraph wraps the send of a node with a timeout policy).
+    via = _sender(frame.f_code)
     for _ in range(4):
-        name = frame.f_code.co_filename.replace("\\", "/")
-        if name.endswith("langgraph/pregel/_write.py"):
-            return "return", None
-        if name.endswith("langgraph/types.py"):
-            return "interrupt()", None
-        if not name.endswith("langgraph/pregel/_retry.py") or frame.f_back is None:
+        if via or frame.f_back is None:
             break
         frame = frame.f_back
-    return "send", sources.of_frame(frame)
+        via = _sender(frame.f_code)
+    return (via, None) if via in ("return", "interrupt()") else ("send", sources.of_frame(frame))
 
 
 class _Counter:
@@ -267,6 +277,7 @@ class _Counter:
         self.observer, self.task, self.count, self.pad = observer, task, count, pad
 
     def __call__(self) -> int:
+        _check(self.observer)
         index = self.count()
         with contextlib.suppress(Exception):
             frame = sys._getframe(1)
@@ -275,6 +286,13 @@ class _Counter:
             source = sources.of_frame(caller) if caller is not None else None
             self.observer.interrupt_called(self.task, index, frame.f_locals.get("value"), answered, source)
         return index
+
+
+def _check(observer: LoopObserver) -> None:
+    # A node that runs on after its executor was let go ends at the next thing it does.
+    gates = observer.recorder.gates
+    if gates is not None:
+        gates.check()
 
 
 def _send_of(config: Any) -> _Send | None:
@@ -291,10 +309,18 @@ def _instrument(observer: LoopObserver, task: Any) -> None:
         conf[SEND] = _Send(observer, task, send)
     pad = conf.get(PAD)
     counter = getattr(pad, "interrupt_counter", None)
-    if counter is not None and not isinstance(counter, _Counter):
+    if counter is not None and type(counter) is not _Counter:
         # The scratchpad is a frozen dataclass that the config, and closures, already hold: set the field on it.
-        with contextlib.suppress(Exception):
+        try:
             object.__setattr__(pad, "interrupt_counter", _Counter(observer, task, counter, pad))
+        except (AttributeError, TypeError) as exc:
+            observer.recorder.note(f"Calls of interrupt() cannot be seen: {values.error_text(exc)}")
+
+
+def _task_here() -> str:
+    """Return the id of the task that starts a graph which does not know its caller's config, "" outside a node."""
+    found = current_task()
+    return found[1].id if found is not None else ""
 
 
 def current_task() -> tuple[LoopObserver, Any] | None:
@@ -321,6 +347,9 @@ class _Traced:
     _left = False
     counterfactual: str | None = None
     kept: tuple[tuple[str, Any], ...] = ()
+    gates: Any = None
+    strand = ""
+    _tick_due = _applied_early = False
 
     def begin_tracing(self: Any, recorder: Recorder | None, nested: _Send | None, frame: Any) -> None:
         if nested is not None and self.is_nested:
@@ -336,9 +365,18 @@ class _Traced:
         self.counterfactual = next((r.counterfactual for r in recorder.lineage() if r.counterfactual), None)
         if not self.is_nested:
             self.action, self.caller = _call_site(frame)
+            self.caller = self.caller or self.observer.recorder.caller
             self.tap_stream()
         if self.checkpointer_put_writes is not None:
             self.checkpointer_put_writes = _watch_put_writes(self, self.checkpointer_put_writes)
+        self.gates = self.observer.recorder.gates
+        if self.gates is not None:
+            self.strand = parent or _task_here()
+            self.gates.loop_began(self)
+
+    def is_cut_off(self) -> bool:
+        """Whether nothing may reach the checkpointer any more: the executor that ran this loop was let go."""
+        return self.gates is not None and self.gates.gone
 
     def tap_stream(self: Any) -> None:
         stream, observer = self.stream, self.observer
@@ -355,8 +393,11 @@ class _Traced:
 
     def _first(self: Any, *args: Any, **kwargs: Any) -> Any:
         self.tell_start()
-        with _inside(self, "_first"):
+        stack = _enter(self, "_first")
+        try:
             return super()._first(*args, **kwargs)
+        finally:
+            stack.pop()
 
     def tell_start(self: Any) -> None:
         """Emit the start once the checkpoint is loaded, before its input is applied."""
@@ -394,13 +435,18 @@ class _Traced:
 
     def tick(self: Any, *args: Any, **kwargs: Any) -> bool:
         try:
-            with _inside(self, "tick"):
-                more = super().tick(*args, **kwargs)
+            more = super().tick(*args, **kwargs)
         except BaseException:
             self.tell_tick(False)
+            self.stand_after_tick()
             raise
         self.tell_tick(more)
+        self.stand_after_tick()
         return more
+
+    def stand_after_tick(self: Any) -> None:
+        if self.gates is not None:
+            self.gates.stand("tick", self.strand, self.observer.ns)
 
     def tell_tick(self: Any, more: bool) -> None:
         try:
@@ -428,6 +474,8 @@ class _Traced:
                 _instrument(self.observer, pushed)
             except Exception as exc:
                 self.observer.recorder.fail("accept_push", exc)
+            if self.gates is not None and not pushed.writes:
+                self.gates.pushed(self.strand if via == "error_handler" else parent.id, pushed.id, pushed.name)
         return pushed
 
     def put_writes(self: Any, task_id: str, writes: Any, *args: Any, **kwargs: Any) -> None:
@@ -450,22 +498,28 @@ class _Traced:
             super().put_writes(task_id, writes, *args, **kwargs)
 
     def after_tick(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with _inside(self, "after_tick"):
+        stack = _enter(self, "after_tick")
+        try:
             return super().after_tick(*args, **kwargs)
+        finally:
+            stack.pop()
 
     def _put_checkpoint(self: Any, metadata: Any, *args: Any, **kwargs: Any) -> Any:
         old, exiting = self.checkpoint["id"], metadata is self.checkpoint_metadata
-        step = self.step
+        if not exiting:
+            self.observer.step = self.step  # now: the saver may come back before the loop has made its next move
         out = super()._put_checkpoint(metadata, *args, **kwargs)
         if not exiting and self.checkpoint["id"] != old:
             saves = self._checkpointer_put_after_previous is not None and getattr(self, "durability", "") != "exit"
-            self.observer.step = step
             self.observer.checkpoint(self.checkpoint["id"], old, str(metadata.get("source", "")), saves)
         return out
 
     def _suppress_interrupt(self: Any, exc_type: Any, exc: Any, traceback: Any) -> Any:
-        with _inside(self, "_suppress_interrupt"):
+        stack = _enter(self, "_suppress_interrupt")
+        try:
             out = super()._suppress_interrupt(exc_type, exc, traceback)
+        finally:
+            stack.pop()
         self.tell_status(exc)
         return out
 
@@ -494,6 +548,8 @@ class _Traced:
             return False
         self._left = True
         observer = self.observer
+        if self.gates is not None:
+            self.gates.loop_left(self)
         if not observer.started:
             self.tell_start_without_state()
         if exc is not None and not isinstance(exc, GeneratorExit):
@@ -527,7 +583,15 @@ class _Traced:
 class TracedSyncLoop(_Traced, L.SyncPregelLoop):
     """SyncPregelLoop that tells an observer what it does."""
 
+    def after_tick(self, *args: Any, **kwargs: Any) -> Any:
+        out = super().after_tick(*args, **kwargs)
+        if self.gates is not None:
+            self.gates.stand("after_tick", self.strand, self.observer.ns)
+        return out
+
     def _checkpointer_put_after_previous(self, *args: Any, **kwargs: Any) -> Any:
+        if self.is_cut_off():
+            return None
         try:
             out = super()._checkpointer_put_after_previous(*args, **kwargs)
         except BaseException as exc:
@@ -564,9 +628,39 @@ class TracedSyncLoop(_Traced, L.SyncPregelLoop):
 
 
 class TracedAsyncLoop(_Traced, L.AsyncPregelLoop):
-    """AsyncPregelLoop that tells an observer what it does."""
+    """AsyncPregelLoop that tells an observer what it does.
+
+    Its gates are awaited, so that the event loop, and with it an async saver, goes on while the run stands. `tick` and
+    `after_tick` are no coroutines: the gate of a tick is in the first coroutine after it, and `after_tick` is called a
+    moment early, at the end of the runner's `atick`, which awaits its gate.
+    """
+
+    def stand_after_tick(self) -> None:
+        self._tick_due = self.gates is not None
+
+    async def amatch_cached_writes(self, *args: Any, **kwargs: Any) -> Any:
+        await self.astand_after_tick()
+        return await super().amatch_cached_writes(*args, **kwargs)
+
+    async def astand_after_tick(self, leaving: bool = False) -> None:
+        if self._tick_due:
+            self._tick_due = False
+            await self.gates.astand("tick", self.strand, self.observer.ns, leaving=leaving)
+
+    def after_tick(self, *args: Any, **kwargs: Any) -> Any:
+        if self._applied_early:
+            self._applied_early = False
+            return None
+        return super().after_tick(*args, **kwargs)
+
+    async def after_tick_early(self) -> None:
+        self.after_tick()
+        self._applied_early = True
+        await self.gates.astand("after_tick", self.strand, self.observer.ns)
 
     async def _checkpointer_put_after_previous(self, *args: Any, **kwargs: Any) -> Any:
+        if self.is_cut_off():
+            return None
         try:
             out = await super()._checkpointer_put_after_previous(*args, **kwargs)
         except BaseException as exc:
@@ -588,6 +682,7 @@ class TracedAsyncLoop(_Traced, L.AsyncPregelLoop):
             raise
 
     async def __aexit__(self, exc_type: Any, exc: Any, traceback: Any) -> Any:
+        await self.astand_after_tick(leaving=True)
         try:
             out = await super().__aexit__(exc_type, exc, traceback)
         except BaseException as raised:
@@ -607,15 +702,17 @@ class TracedAsyncLoop(_Traced, L.AsyncPregelLoop):
                 self.observer.recorder.fail("the end of the run", fault)
 
 
-@contextlib.contextmanager
-def _inside(loop: Any, where: str) -> Iterator[None]:
-    """Note on this thread which loop function is at work, so that `apply_writes`, a plain function, knows its caller."""
-    stack = _local.__dict__.setdefault("stack", [])
-    stack.append((loop, where))
+def _enter(loop: Any, where: str) -> list[tuple[Any, str]]:
+    """Note on this thread which loop function is at work, so that `apply_writes`, a plain function, knows its caller.
+
+    Returns the stack to pop when it is left: a context manager would cost three times as much, at each superstep.
+    """
     try:
-        yield
-    finally:
-        stack.pop()
+        stack = _local.stack
+    except AttributeError:
+        stack = _local.stack = []
+    stack.append((loop, where))
+    return stack
 
 
 def _loop_apply_writes(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -642,14 +739,18 @@ def _watch_put_writes(loop: Any, put_writes: Callable[..., Any]) -> Callable[...
     observer = loop.observer
 
     def tell(args: tuple[Any, ...], kwargs: dict[str, Any], error: str | None) -> None:
-        named = dict(zip(("config", "writes", "task_id"), args, strict=False)) | kwargs
-        checkpoint = (named.get("config") or {}).get(CONF, {}).get(K.CONFIG_KEY_CHECKPOINT_ID)
-        observer.saver_put_writes(named.get("task_id", ""), list(named.get("writes") or ()), checkpoint, error)
+        if len(args) < 3:
+            named = dict(zip(("config", "writes", "task_id"), args, strict=False)) | kwargs
+            args = (named["config"], named["writes"], named["task_id"])
+        config, writes, task_id = args[:3]
+        observer.saver_put_writes(task_id, writes, config[CONF].get(K.CONFIG_KEY_CHECKPOINT_ID), error)
 
     if inspect.iscoroutinefunction(put_writes):
 
         @functools.wraps(put_writes)
         async def awatched(*args: Any, **kwargs: Any) -> Any:
+            if loop.is_cut_off():
+                return None
             try:
                 out = await put_writes(*args, **kwargs)
             except BaseException as exc:
@@ -662,6 +763,8 @@ def _watch_put_writes(loop: Any, put_writes: Callable[..., Any]) -> Callable[...
 
     @functools.wraps(put_writes)
     def watched(*args: Any, **kwargs: Any) -> Any:
+        if loop.is_cut_off():
+            return None
         try:
             out = put_writes(*args, **kwargs)
         except BaseException as exc:
@@ -679,24 +782,26 @@ def _checkpoint_arg(args: tuple[Any, ...]) -> str:
 
 
 def _info(loop: Any, task: Any) -> ev.TaskInfo:
-    kind = "push" if task.path and task.path[0] == "__pregel_push" else "pull"
-    call = task.path[-1] if task.path and hasattr(task.path[-1], "func") else None
-    node = loop.nodes.get(task.name)
-    function = getattr(call, "func", None)
-    if function is None and node is not None:
-        bound = getattr(node, "bound", None)
+    path = task.path
+    if path and path[0] == "__pregel_push":
+        function = getattr(path[-1], "func", None)
+        source = sources.of_function(function) if function is not None else _node_source(loop, task.name)
+        arg = values.snapshot(task.input) if loop.observer.recorder.redact is None else None
+        kind = "push"
+    else:
+        kind, arg, source = "pull", None, _node_source(loop, task.name)
+    tags = task.config.get("tags") if task.config else None
+    hidden = bool(tags) and "langsmith:hidden" in tags
+    return ev.TaskInfo(task.id, task.name, kind, tuple(task.triggers), bool(task.writes), hidden, arg, source)
+
+
+def _node_source(loop: Any, name: str) -> ev.Source | None:
+    known = loop.__dict__.setdefault("_sources", {})
+    if name not in known:
+        bound = getattr(loop.nodes.get(name), "bound", None)
         function = getattr(bound, "func", None) or getattr(bound, "afunc", None)
-    tags = (task.config or {}).get("tags") or ()
-    return ev.TaskInfo(
-        id=task.id,
-        name=task.name,
-        kind=kind,
-        triggers=tuple(str(t) for t in task.triggers),
-        finished=bool(task.writes),
-        hidden="langsmith:hidden" in tags,
-        arg=values.snapshot(task.input) if kind == "push" and loop.observer.recorder.redact is None else None,
-        source=sources.of_function(function) if function is not None else None,
-    )
+        known[name] = sources.of_function(function) if function is not None else None
+    return known[name]
 
 
 def _interrupts(exc: BaseException, loop: Any) -> tuple[ev.InterruptInfo, ...]:
@@ -754,13 +859,20 @@ def _run_with_retry(original: Callable[..., Any]) -> Callable[..., Any]:
         observer = _observer_of(task)
         if observer is None:
             return original(task, *args, **kwargs)
+        gates = observer.recorder.gates
+        if gates is not None:
+            gates.stand("ready", task.id, observer.ns)
         observer.task_started(task)
         try:
             out = original(task, *args, **kwargs)
         except BaseException as exc:
             _tell_task_end(observer, task, exc)
+            if gates is not None:
+                gates.stand("execute", task.id, observer.ns)
             raise
         _tell_task_end(observer, task, None)
+        if gates is not None:
+            gates.stand("execute", task.id, observer.ns)
         return out
 
     return run_with_retry
@@ -772,13 +884,20 @@ def _arun_with_retry(original: Callable[..., Any]) -> Callable[..., Any]:
         observer = _observer_of(task)
         if observer is None:
             return await original(task, *args, **kwargs)
+        gates = observer.recorder.gates
+        if gates is not None:
+            await gates.astand("ready", task.id, observer.ns)
         observer.task_started(task)
         try:
             out = await original(task, *args, **kwargs)
         except BaseException as exc:
             _tell_task_end(observer, task, exc)
+            if gates is not None and not isinstance(exc, asyncio.CancelledError):
+                await gates.astand("execute", task.id, observer.ns)
             raise
         _tell_task_end(observer, task, None)
+        if gates is not None:
+            await gates.astand("execute", task.id, observer.ns)
         return out
 
     return arun_with_retry
@@ -815,6 +934,40 @@ class TracedRunner(R.PregelRunner):
     observer: LoopObserver
     loop: Any
 
+    def tick(self, tasks: Any, *args: Any, **kwargs: Any) -> Any:
+        gates = self.loop.gates
+        if gates is None:
+            return super().tick(tasks, *args, **kwargs)
+        tasks = tuple(tasks)
+        self.tell_batch(gates, tasks, kwargs.get("get_waiter") is not None)
+        return super().tick(tasks, *args, **kwargs)
+
+    def atick(self, tasks: Any, *args: Any, **kwargs: Any) -> Any:
+        gates = self.loop.gates
+        if gates is None:
+            return super().atick(tasks, *args, **kwargs)
+        tasks = tuple(tasks)
+        self.tell_batch(gates, tasks, False)
+        return self.gated_atick(gates, tasks, args, kwargs)
+
+    async def gated_atick(self, gates: Any, tasks: Any, args: Any, kwargs: Any) -> Any:
+        try:
+            async for _ in super().atick(tasks, *args, **kwargs):
+                yield
+        except Exception:
+            await gates.hold(self.loop.strand)
+            raise
+        await gates.hold(self.loop.strand)
+        await self.loop.after_tick_early()
+
+    def tell_batch(self, gates: Any, tasks: Any, waiter: bool) -> None:
+        room = self.loop.config.get("max_concurrency")
+        if not isinstance(self.loop, L.AsyncPregelLoop):
+            pool = getattr(getattr(self.loop.submit, "__self__", None), "executor", None)
+            room = getattr(pool, "_max_workers", room)
+            room = room - waiter if room and len(tasks) > 1 else room
+        gates.batch(self.loop.strand, [(t.id, t.name) for t in tasks], room or None)
+
     def commit(self, task: Any, *args: Any, **kwargs: Any) -> Any:
         exc = kwargs.get("exception", args[0] if args else None)
         put = self.put_writes()
@@ -835,6 +988,13 @@ class TracedRunner(R.PregelRunner):
             self.observer.committed(task, _outcome(exc), seen["calls"], where)
             for tell in seen["tell"]:
                 tell()
+            gates = self.loop.gates
+            if gates is not None:
+                # It may run in a done-callback of a pool thread: an exception raised there would be lost or logged.
+                if isinstance(self.loop, L.AsyncPregelLoop):
+                    gates.post("commit", task.id, self.observer.ns)
+                else:
+                    gates.stand("commit", task.id, self.observer.ns, leaving=True)
 
 
 def _keep_as_own(runner: TracedRunner, task: Any, asked: Any) -> None:
@@ -923,7 +1083,7 @@ def _update_of(graph: Any, config: Any, supersteps: Any, frame: Any) -> reading.
         single = above is not None and frame.f_code.co_name in ("update_state", "aupdate_state")
         action = frame.f_code.co_name if single else "bulk_update_state"
         user = sources.user_frame(frame)
-        source = sources.of_frame(user) if user is not None else None
+        source = sources.of_frame(user) if user is not None else recorder.caller
         return reading.Update(observer, graph, saver, config, supersteps, action, source)
     except Exception as exc:
         recorder.fail("update_state", exc)
@@ -977,3 +1137,76 @@ async def _aquietly(update: reading.Update, reads: reading.Reads) -> None:
         await reading.adrive(reads)
     except Exception as exc:
         update.recorder.fail(update.action, exc)
+
+
+# ---------------------------------------------------------------- the live parts of a loop
+
+
+def parts(loop: Any) -> dict[str, Any]:
+    """Return the parts of a loop that stands still: the very objects, so copy them before they are shown.
+
+    Keys: ns, step, status, channels {name: value}, tasks [(id, name, triggers, input, writes)], pending
+    [(task id, channel, value)], checkpoint {id, channel_values, ...}. Source: the attributes of PregelLoop.
+    """
+    channels: dict[str, Any] = {}
+    for name, channel in getattr(loop, "channels", {}).items():
+        try:
+            channels[name] = channel.get()
+        except Exception:  # LangGraph's EmptyChannelError
+            continue
+    return {
+        "ns": loop.observer.ns,
+        "step": getattr(loop, "step", None),
+        "status": getattr(loop, "status", ""),
+        "channels": channels,
+        "tasks": [(t.id, t.name, tuple(t.triggers), t.input, list(t.writes)) for t in getattr(loop, "tasks", {}).values()],
+        "pending": list(getattr(loop, "checkpoint_pending_writes", ())),
+        "checkpoint": getattr(loop, "checkpoint", {}),
+    }
+
+
+def saved_parts(tuple_: Any) -> dict[str, Any]:
+    """Return what a CheckpointTuple holds, in the same form: channels, pending, step, source."""
+    return {
+        "channels": dict(tuple_.checkpoint["channel_values"]),
+        "pending": list(tuple_.pending_writes or ()),
+        "step": tuple_.metadata.get("step"),
+        "source": tuple_.metadata.get("source", ""),
+        "checkpoint": tuple_.checkpoint,
+    }
+
+
+def is_async_only(graph: Any) -> bool:
+    """Whether a graph can only run async: a node without a sync function, or a saver that has no sync side here."""
+    saver = type(getattr(graph, "checkpointer", None))
+    if saver.__name__.startswith("Async") and hasattr(saver, "aput"):
+        return True
+    try:
+        inner = [sub for _, sub in graph.get_subgraphs(recurse=True)]
+    except Exception:
+        inner = []
+    for each in (graph, *inner):
+        for node in each.nodes.values():
+            bound = getattr(node, "bound", None)
+            if hasattr(bound, "afunc") and bound.func is None and bound.afunc is not None:
+                return True
+    return False
+
+
+def names_of_nodes(graph: Any) -> tuple[set[str], bool]:
+    """Return the node names of a graph and its subgraphs, and whether that is all: functional tasks are not known."""
+    names = set(graph.nodes)
+    try:
+        for _, sub in graph.get_subgraphs(recurse=True):
+            names |= set(sub.nodes)
+    except Exception:
+        return names, False
+    return names, hasattr(graph, "builder")
+
+
+def step_timeouts(graph: Any) -> list[tuple[str, float]]:
+    """Return (name of graph, seconds) for a graph and its subgraphs that have a step_timeout."""
+    found = [(graph.name, graph.step_timeout)]
+    with contextlib.suppress(Exception):
+        found += [(name, sub.step_timeout) for name, sub in graph.get_subgraphs(recurse=True)]
+    return [(name, seconds) for name, seconds in found if seconds is not None]
