@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hitl_lab.stored import stored_rows
     from hitl_lab.trace import Trace
     from hitl_lab.tracing.recorder import record
+    from hitl_lab.views.compare import compare
 
 # Name to module: nothing is imported until it is used, so that importing hitl_lab is cheap and never fails for an
 # unsupported LangGraph.
@@ -30,6 +31,7 @@ _WHERE = {
     "UnsupportedLangGraph": "hitl_lab.errors",
     "TraceFileError": "hitl_lab.errors",
     "NotAGraph": "hitl_lab.errors",
+    "compare": "hitl_lab.views.compare",
     "crash": "hitl_lab.crashes",
     "crash_table": "hitl_lab.crashes",
     "in_another_process": "hitl_lab.processes",
@@ -44,6 +46,7 @@ __all__ = [
     "Trace",
     "TraceFileError",
     "UnsupportedLangGraph",
+    "compare",
     "counterfactual",
     "crash",
     "crash_table",

@@ -108,6 +108,13 @@ class Ledger(Sequence[Row]):
     def __repr__(self) -> str:
         return str(self)
 
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        try:
+            from hitl_lab.views.tables import ledger_table
+        except ImportError:  # no widgets installed: the text is complete
+            return {"text/plain": str(self)}
+        return ledger_table(self)._repr_mimebundle_(**kwargs)
+
 
 class _Book:
     """Reads the events once, in story order, and keeps the state of each write."""

@@ -372,12 +372,12 @@ class Pane {
   }
 
   /** Show step k, from 0; null: nothing here at this place of a comparison. */
-  show(k, mark = null) {
-    this.el.classList.toggle("hl-absent", k === null);
+  show(k, { differs = false, waits = false } = {}) {
+    this.el.classList.toggle("hl-absent", waits);
     if (k === null || !this.doc.steps.length) {
       this.ribbon.replaceChildren();
       for (const part of [this.where, this.place, this.graph, this.writes, this.saved]) part.replaceChildren();
-      this.say.replaceChildren(k === null ? "No such step here." : "Nothing is recorded yet.");
+      this.say.replaceChildren(k === null ? "Not begun." : "Nothing is recorded yet.");
       for (const box of [this.changedBox, this.returnedBox, this.sourceBox, this.ledgerBox]) box.hidden = true;
       return;
     }
@@ -396,7 +396,8 @@ class Pane {
     this.showReturned(view, run);
     this.showSource(view);
     this.showLedger(view);
-    if (mark) this.say.prepend(make("span", { class: "hl-tag hl-differs" }, "differs"), " ");
+    if (waits) this.say.prepend(make("span", { class: "hl-tag" }, "no such step here: waits at"), " ");
+    else if (differs) this.say.prepend(make("span", { class: "hl-tag hl-differs" }, "≠ differs"), " ");
   }
 
   runWords(run, view) {
@@ -805,7 +806,12 @@ export class Player {
   arrange() {
     const doc = this.doc, several = doc.schema === "hitl_lab.comparison";
     if (several) {
-      this.rows = doc.rows;
+      // A pane without a step of its own at a place waits at its last one.
+      const reached = doc.panes.map(() => null);
+      this.rows = doc.rows.map((row) => row.map((k, i) => {
+        if (k !== null) reached[i] = k;
+        return { k: reached[i], waits: k === null };
+      }));
       this.stops = doc.differences.map(([row]) => row);
       this.jump.textContent = "next difference";
     } else {
@@ -848,8 +854,8 @@ export class Player {
     if (this.rows) {
       const row = this.rows[k] || [];
       const found = this.doc.differences.find(([r]) => r === k);
-      this.panes.forEach((pane, i) => pane.show(row[i] === undefined ? null : row[i], found && found[2] && found[2].includes(i)));
-      this.difference.replaceChildren(...(found ? [make("span", { class: "hl-tag hl-differs" }, `difference ${this.stops.indexOf(k) + 1} of ${this.stops.length}`), " ", ...words(found[1])] : [make("span", { class: "hl-note" }, "The same in all, or the step of one alone.")]));
+      this.panes.forEach((pane, i) => pane.show(row[i] ? row[i].k : null, { differs: found && found[2].includes(i), waits: !row[i] || row[i].waits }));
+      this.difference.replaceChildren(...(found ? [make("span", { class: "hl-tag hl-differs" }, `difference ${this.stops.indexOf(k) + 1} of ${this.stops.length}`), " ", ...words(found[1])] : [make("span", { class: "hl-note" }, row.some((r) => r.waits) ? "A step that not all have." : "The same in all.")]));
     } else this.panes[0].show(this.size ? k : 0);
     this.where.textContent = `${this.size ? next : 0} of ${this.size}`;
     this.slider.value = next;
@@ -985,7 +991,7 @@ export class Table {
     const shown = rows.slice(0, 500);
     this.body.replaceChildren(...shown.map((row) => make("tr", {}, ...row.map(([text, tone, full], i) => {
       const inner = tone ? make("span", { class: `hl-tag hl-${tone}` }, (TONES[tone] || "") + text) : full ? make("details", { class: "hl-long" }, make("summary", {}, text), make("pre", { class: "hl-v" }, full)) : text;
-      return i ? make("td", {}, inner) : make("th", { scope: "row" }, inner);
+      return i ? make("td", { class: text.length > 36 ? "hl-wide" : null }, inner) : make("th", { scope: "row" }, inner);
     }))));
     if (!shown.length) this.body.append(make("tr", {}, make("td", { colspan: this.doc.columns.length }, this.doc.rows.length ? "Nothing fits these filters." : this.doc.empty || "Nothing here.")));
     if (rows.length > shown.length) this.body.append(make("tr", {}, make("td", { colspan: this.doc.columns.length }, `… ${rows.length - shown.length} more: filter to see them`)));

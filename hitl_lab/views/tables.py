@@ -1,0 +1,68 @@
+"""Ledger and findings as tables that sort and filter in the page, with the text view as their twin."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hitl_lab import differences, values
+from hitl_lab.views import html
+from hitl_lab.views.stepper import View
+from hitl_lab.views.text import far, notes, yes
+
+if TYPE_CHECKING:
+    from hitl_lab.ledger import Ledger, Row
+
+SCHEMA = "hitl_lab.table"
+TONES = {
+    "applied": "keep", "pending": "wait", "dropped": "drop", "discarded": "drop", "lost": "drop", "undefined": "wait",
+}  # fmt: skip
+
+Cell = list[str]
+
+
+class Table(View):
+    """A table that sorts by each column and filters by some; works without a kernel."""
+
+    def to_html(self, path: str | os.PathLike[str]) -> Path:
+        """Write the table as one self-contained HTML file; return its path."""
+        return html.write(self._plain, path, text=self._text)
+
+
+def table_document(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[Cell]], filters: Sequence[str], empty: str = ""
+) -> dict[str, Any]:
+    """Return the document of a table. A cell is [text], [text, tone], [text, tone, whole text] or [.., .., .., group]."""
+    chosen = [columns.index(name) for name in filters]
+    return {"schema": SCHEMA, "version": 1, "title": title, "columns": list(columns), "filters": chosen,
+            "rows": [list(row) for row in rows], "empty": empty}  # fmt: skip
+
+
+def ledger_table(ledger: Ledger) -> Table:
+    """Return the ledger as a table, to be filtered by fate, node, channel and run."""
+    columns = ["write", "run", "node", "channel", "value", "fate", "got as far as", "get_state()", "returned", "why"]
+    document = table_document(
+        "Ledger: where each write got to", columns, map(_ledger_row, ledger), ("fate", "node", "channel", "run"),
+        "No write of a state channel.",
+    )  # fmt: skip
+    return Table(document, str(ledger))
+
+
+def _ledger_row(row: Row) -> list[Cell]:
+    short = values.show(row.value, 80) if row.key is not None else row.via
+    full = differences.pretty(row.value) if row.key is not None else short
+    returned = ["yes · phantom", "ghost"] if row.phantom else [yes(row.returned)]
+    return [
+        [row.write],
+        [row.run],
+        [values.clean(row.path)],
+        [values.clean(row.channel)],
+        [short, "", full] if full != short else [short],
+        [row.fate, TONES.get(row.fate, "")],
+        [far(row)],
+        [yes(row.in_state)],
+        returned,
+        [notes(row) or ""],
+    ]
