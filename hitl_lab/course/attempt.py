@@ -134,7 +134,7 @@ def told(trace: Trace) -> Iterator[str]:
             continue
         yield f"{action.label} ({action.name})"
         for row in trace.ledger:
-            if row.action_key == action.key and row.node != "__start__":
+            if row.action_key == action.key and (action.is_update or row.node != "__start__"):
                 yield f"  {row.path} wrote {row.channel} = {show(row.value, 56)}: {row.label}"
         for event in action.events:
             if event.kind == "paused" and not event.ns:

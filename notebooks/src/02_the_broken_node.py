@@ -104,6 +104,7 @@ check.show("saved", lambda: pause().ledger)
 # %%
 check.predict("returned", "C", run=pause)
 
+
 # %%
 def returned_and_saved():
     graph = build_graph(InMemorySaver())
@@ -127,6 +128,7 @@ check.show("returned", lambda: print(*[f"{row.write} {row.label}" for row in pau
 # ## Predict: an empty result
 #
 # A stream in the mode "tasks" tells what each task did.
+
 
 # %%
 def results():
@@ -159,6 +161,7 @@ check.show("durability", lambda: print(*[(mode, pause(mode).ledger[-1].label) fo
 # ## Predict: the answer comes
 #
 # Now the person answers. The whole story is one trace: the run to the pause, and the run after the answer.
+
 
 # %%
 def whole_story():
@@ -197,6 +200,7 @@ check.order("wire", "E A D B")
 # Change `review` so that none of its writes is dropped. It must still ask, and the payload must be in the state after
 # the answer. (The person will not see the payload yet. The next three notebooks mend that.)
 
+
 # %% tags=["stub"]
 def my_review(state):
     raise NotImplementedError  # write the node here, in place of this line
@@ -207,6 +211,7 @@ def build(saver):
 
 
 check.exercise("no_drop", build)
+
 
 # %% tags=["solution"]
 def my_review(state):

@@ -59,4 +59,42 @@ def yes(answer: bool) -> str:
     return "yes" if answer else "no"
 
 
-__all__ = ["events", "fate", "has", "read", "returned", "rows", "saved", "starts", "told", "yes"]
+def answered(trace: Trace) -> list[str]:
+    """Return what became of each answer: "taken", "taken before asked", "lost", "refused"."""
+    from hitl_lab.answers import answers
+
+    return [answer.fate for answer in answers(trace.story)]
+
+
+def applied_before_pause(trace: Trace, channel: str, run: str = "run 1") -> bool:
+    """Whether a node's write to a channel was applied by `after_tick` in the run that paused."""
+    keys = {row.key for row in trace.ledger.where(channel=channel, run=run) if row.node != "__start__"}
+    return any(keys & set(e.writes) for e in events(trace, "applied", run, where="after_tick"))
+
+
+def ran_again(trace: Trace, *nodes: str) -> tuple[str, ...]:
+    """Return those of the nodes that started more than once."""
+    return tuple(node for node in nodes if starts(trace, node) > 1)
+
+
+def counts(trace: Trace, *nodes: str) -> list[str]:
+    """Return lines that tell how often each node started."""
+    return [f"`{node}` started {starts(trace, node)} time{'s' * (starts(trace, node) != 1)}" for node in nodes]
+
+
+__all__ = [
+    "answered",
+    "applied_before_pause",
+    "counts",
+    "events",
+    "fate",
+    "has",
+    "ran_again",
+    "read",
+    "returned",
+    "rows",
+    "saved",
+    "starts",
+    "told",
+    "yes",
+]
