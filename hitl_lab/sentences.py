@@ -46,12 +46,21 @@ def _rows(rows: Iterable[ev.Row], story: Story) -> str:
 
 
 def _questions(asked: Iterable[ev.InterruptInfo], story: Story) -> str:
-    return listed(f"{story.name(i.id)} {values.show(i.value, 60)}" for i in asked)
+    # By name: LangGraph hands the questions of one task on in a random order.
+    told = sorted((len(name := story.name(i.id)), name, values.show(i.value, 60)) for i in asked)
+    return listed(f"{name} {value}" for _, name, value in told)
+
+
+def _answer(value: ev.Value, story: Story) -> str:
+    """Return a resume value; a map from interrupt ids with the interrupts' names, in their order."""
+    if isinstance(value, dict) and value and all(story.name(key) != "?" for key in value):
+        value = dict(sorted(((story.name(k), v) for k, v in value.items()), key=lambda pair: (len(pair[0]), pair[0])))
+    return values.show(value, 60)
 
 
 def _run_started(e: ev.RunStarted, story: Story) -> str:
     if e.command is not None:
-        parts = [f"{k}={values.show(v, 60)}" for k, v in e.command.items()]
+        parts = [f"{k}={_answer(v, story) if k == 'resume' else values.show(v, 60)}" for k, v in e.command.items()]
         given = f"Command({', '.join(parts)})"
     elif e.input is None:
         given = "no input"
