@@ -1,4 +1,4 @@
-"""What people ran into in public, one test a report, named after it; the links are in the docs.
+"""What people ran into in public, one test a report, named by its id.
 
 Each test says what happens on the newest LangGraph; where that has changed, an older one is skipped.
 """
@@ -313,13 +313,16 @@ def test_a38_where_the_pause_shows_in_a_stream():
     assert told(values[-1]) == "order | asking | stock: 3"
     (asked,) = [c["__interrupt__"] for c in story("stream_updates")[0].returned if "__interrupt__" in c]
     assert asked[0].value == "Review the draft"
+    stopped = story("breakpoint_streamed")[0].returned
+    assert stopped[-1] == {"__interrupt__": ()}
+    assert "__interrupt__" not in story("breakpoint_before")[0].returned
+
+
+def test_a38_v2_tells_value_and_interrupts_apart():
     output = story("invoke_v2")[0].returned
     assert [i.value for i in output.interrupts] == ["Review the draft"]
     assert told(output.value) == PAYLOAD
     assert story("stream_v2")[0].returned[-1]["interrupts"] == ()
-    stopped = story("breakpoint_streamed")[0].returned
-    assert stopped[-1] == {"__interrupt__": ()}
-    assert "__interrupt__" not in story("breakpoint_before")[0].returned
 
 
 @pytest.mark.filterwarnings("ignore:The v3 streaming protocol")

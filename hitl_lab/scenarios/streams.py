@@ -32,12 +32,14 @@ SCENARIOS = (
         "version='v2' of the stream: each chunk says its kind, namespace and interrupts",
         stream(("values", "updates"), options=V2),
         Resume("approved", options=V2),
+        needs=("langgraph>=1.1",),
     ),
     variant(
         "invoke_v2",
         "version='v2' of invoke: the value and the interrupts come apart",
         Invoke(QUESTION, options=V2),
         Resume("approved", options=V2),
+        needs=("langgraph>=1.1",),
     ),
     variant(
         "stream_events",
