@@ -78,6 +78,7 @@ class Book:
         self._source_of: dict[Any, int] = {}
         self._at: dict[tuple[int, tuple[str, ...]], str | None] = {}
         self._channels: dict[int, dict[str, Any]] = {}
+        self._stood: dict[str, dict[str, Any]] = {}
         self._state: dict[str | None, dict[str, Any]] = {}
         self._applied: dict[tuple[int, tuple[str, ...]], list[int]] = {}
         self._returned: dict[int, ev.Returned] = {}
@@ -179,8 +180,6 @@ class Book:
             }
             if info is not None and info.hidden:
                 entry["hidden"] = True
-            if any((run, id) in self._task_of for run in self._run_of if run != event.run):
-                entry["again"] = True
             self._task_of[key] = len(self.tasks)
             self.tasks.append(entry)
         return self._task_of[key]
@@ -299,7 +298,8 @@ class Book:
     on_subgraph_started = on_run_started
 
     def on_update_started(self, event: ev.UpdateStarted, out: dict[str, Any]) -> None:
-        self.load(event, out, self._state.get(event.thread, {}))
+        # As the checkpoint has them: get_state() would show the writes of finished siblings as applied.
+        self.load(event, out, self._stood.get(event.before or "", self._state.get(event.thread, {})))
         out["scene"] = []
         self._at[event.run, event.ns] = event.before
         if event.before and event.before not in self._point_of:
@@ -322,7 +322,7 @@ class Book:
         out["states"] = [[number, "planned"]]
 
     def on_task_started(self, event: ev.TaskStarted, out: dict[str, Any]) -> None:
-        again = self.tasks[out["task"]].get("again")
+        again = self.nodes.again(event, self.story)
         out["states"] = [[out["task"], "re-running" if again else "running"]]
 
     def on_task_ended(self, event: ev.TaskEnded, out: dict[str, Any]) -> None:
@@ -436,6 +436,7 @@ class Book:
         number = self.point(event, event.checkpoint, source=event.source, superstep=event.step)
         out["checkpoint"] = number
         self._at[event.run, event.ns] = event.checkpoint
+        self._stood[event.checkpoint] = dict(self._channels.get(self.space(event), {}))
         name = self.checkpoints[number]["name"]
         for key in self._applied.pop((event.run, event.ns), ()):
             self.mark(out, key, 4, name, "keep")

@@ -27,6 +27,7 @@ class NodeStates:
         self._tasks: dict[int, dict[str, str]] = {}
         self._runs: dict[int, int] = {}
         self._started: set[str] = set()
+        self._stopped: set[int] = set()  # nodes that were paused when tick planned them
 
     def graph(self, event: Any) -> int:
         """Return the number of the graph a run or an update is on."""
@@ -73,12 +74,13 @@ class NodeStates:
                     number = self.of(event, info.name, story)
                     if number not in fresh:
                         fresh.add(number)
+                        self._stopped = self._stopped - {number} | ({number} if self._now.get(number) == "paused" else set())
                         self._tasks[number] = {}
                     self.set(number, info.id, "finished" if info.finished else "planned", out)
             case ev.TaskPushed():
                 self.set(self.of(event, event.info.name, story), event.task, "planned", out)
             case ev.TaskStarted():
-                again = event.task in self._started
+                again = self.again(event, story)
                 self._started.add(event.task)
                 self.set(self.of(event, event.name, story), event.task, "re-running" if again else "running", out)
             case ev.TaskEnded():
@@ -99,6 +101,10 @@ class NodeStates:
                         self.put(number, "skipped", out)
                 if (graph, "__end__") in self._node_of:
                     self.put(self._node_of[graph, "__end__"], "finished", out)
+
+    def again(self, event: ev.TaskStarted, story: Story) -> bool:
+        """Whether a task runs a second time: the same task, or after an update the node that had paused."""
+        return event.task in self._started or self.of(event, event.name, story) in self._stopped
 
     def of(self, event: ev.Event, name: str, story: Story) -> int:
         place = story.place(event.ns).replace("/", ":")

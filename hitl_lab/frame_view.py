@@ -33,6 +33,7 @@ class Index:
         self.node_states: list[list[tuple[int, str]]] = [[] for _ in doc["nodes"]]
         self.points: dict[str, list[int]] = {}
         self.points_at: dict[str, list[int]] = {}
+        self.heads: dict[tuple[str, str], list[int]] = {}  # checkpoints by thread and namespace
         self.point_made: dict[int, int] = {}
         self.point_saved: dict[int, int] = {}
         self.batches: dict[int, list[tuple[int, dict[str, Any]]]] = {}
@@ -75,6 +76,8 @@ class Index:
             self.points.setdefault(thread, []).append(event["checkpoint"])
             self.points_at.setdefault(thread, []).append(n)
             self.point_made[event["checkpoint"]] = n
+            path = doc["spaces"][doc["checkpoints"][event["checkpoint"]]["space"]]["path"]
+            self.heads.setdefault((thread, path), []).append(event["checkpoint"])
         if "saved" in event:
             self.point_saved.setdefault(event["saved"], n)
         for batch in event.get("rows", ()):
@@ -183,6 +186,12 @@ def _persisted(
     points = index.points.get(run["thread"], [])
     count = bisect_right(index.points_at.get(run["thread"], []), n)
     shown = points[max(0, count - POINTS_SHOWN) : count][::-1]
+    path = index.doc["spaces"][event["space"]]["path"].split("/")
+    for depth in range(len(path), -1, -1):  # the head of each graph at work, even if it is an older one
+        heads_there = index.heads.get((run["thread"], "/".join(path[:depth])), [])
+        known = bisect_right(heads_there, n, key=lambda p: index.point_made[p])
+        if known and heads_there[known - 1] not in shown:
+            shown.append(heads_there[known - 1])
     absent: dict[str, list[int]] = {}
     for task in tasks:
         gone = [w["write"] for w in task["writes"] if w["tone"] == "drop"]
@@ -197,7 +206,7 @@ def _persisted(
             heads.add(path)
             entry["absent"] = absent.get(path, [])
         told.append(entry)
-    return {"saver": run["saver"], "thread": run["thread"], "checkpoints": told, "older": max(0, count - POINTS_SHOWN)}
+    return {"saver": run["saver"], "thread": run["thread"], "checkpoints": told, "older": count - len(told)}
 
 
 def _point(index: Index, point: int, n: int, since: int) -> dict[str, Any]:

@@ -40,7 +40,7 @@ export class Index {
     this.bad = []; this.badAt = [];
     this.scenes = new Map();
     this.taskWrites = lists(doc.tasks); this.taskStates = lists(doc.tasks); this.nodeStates = lists(doc.nodes);
-    this.points = new Map(); this.pointsAt = new Map(); this.pointMade = new Map(); this.pointSaved = new Map();
+    this.heads = new Map(); this.points = new Map(); this.pointsAt = new Map(); this.pointMade = new Map(); this.pointSaved = new Map();
     this.batches = new Map(); this.channels = new Map(); this.returned = new Map(); this.reads = new Map();
     this.known = new Map(); // space -> channel values after each 32nd change, filled when asked for
     this.graphNodes = lists(doc.graphs);
@@ -69,6 +69,7 @@ export class Index {
       push(this.points, thread, event.checkpoint);
       push(this.pointsAt, thread, n);
       this.pointMade.set(event.checkpoint, n);
+      push(this.heads, `${doc.spaces[doc.checkpoints[event.checkpoint].space].path}\n${thread}`, event.checkpoint);
     }
     if (event.saved !== undefined && !this.pointSaved.has(event.saved)) this.pointSaved.set(event.saved, n);
     for (const batch of event.rows || []) push(this.batches, batch.checkpoint, [n, batch]);
@@ -154,13 +155,20 @@ function persistedAt(index, event, run, tasks, n, since) {
     const path = doc.tasks[task.task].path;
     for (const w of task.writes) if (w.tone === "drop" && !doc.writes[w.write].control) push(absent, path, w.write);
   }
-  const told = points.slice(Math.max(0, count - POINTS_SHOWN), count).reverse().map((point) => {
+  const shown = points.slice(Math.max(0, count - POINTS_SHOWN), count).reverse();
+  const place = doc.spaces[event.space].path.split("/");
+  for (let depth = place.length; depth >= 0; depth--) { // the head of each graph at work, even if it is an older one
+    const there = index.heads.get(`${place.slice(0, depth).join("/")}\n${run.thread}`) || [];
+    const known = bisect(there, n, (p) => index.pointMade.get(p));
+    if (known && !shown.includes(there[known - 1])) shown.push(there[known - 1]);
+  }
+  const told = shown.map((point) => {
     const entry = pointAt(index, point, n, since), path = doc.spaces[doc.checkpoints[point].space].path;
     entry.head = !heads.has(path);
     if (entry.head) { heads.add(path); entry.absent = absent.get(path) || []; }
     return entry;
   });
-  return { saver: run.saver, thread: run.thread, checkpoints: told, older: Math.max(0, count - POINTS_SHOWN) };
+  return { saver: run.saver, thread: run.thread, checkpoints: told, older: count - told.length };
 }
 
 function pointAt(index, point, n, since) {
