@@ -82,6 +82,18 @@ _ALL = (
         "shows up later is undefined.",
     ),
     Misconception(
+        "shown_is_stored",
+        "the person saw the question, so it is stored",
+        "The stream hands the question out before its save has been waited for, and \"exit\" saves only when the run "
+        "is left. Only when invoke() has returned, or the stream has ended, is it there for sure.",
+    ),
+    Misconception(
+        "async_is_soon_enough",
+        "async saves at once, so what came before is there",
+        "\"async\" saves on another thread while the graph goes on. When the process dies, the saves under way die "
+        "with it.",
+    ),
+    Misconception(
         "before_interrupt_is_saved",
         "what comes before interrupt() is done, so it is saved",
         "A node's writes are committed when the node ends, all together. At interrupt() the node has not "
