@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from hitl_lab import values
 from hitl_lab.answers import Answer, answers
+from hitl_lab.findings import findings_lines
 from hitl_lab.ledger import Ledger, Row
 from hitl_lab.sentences import plural, sentence
 from hitl_lab.story import Action, Story
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def trace_text(trace: Trace) -> str:
-    """Return the whole story: a head line, each run and update event by event, and the ledger."""
+    """Return the whole story: a head line, each run and update event by event, the ledger, a line a finding."""
     story = trace.story
     if not story.events:
         so_far = " so far" if trace.recording else ""
@@ -38,6 +39,8 @@ def trace_text(trace: Trace) -> str:
             out.append(f"  {number:>4}  {event.kind:<17} {sentence(event, story)}")
         out.append("")
     out.append(ledger_text(trace.ledger))
+    if trace.findings:
+        out += ["", findings_lines(trace.findings), "print(trace.findings) tells why, with proof, and what to do."]
     return "\n".join(out)
 
 

@@ -1,0 +1,178 @@
+"""What all rules read: the story cut into attempts of tasks, who came before whom on a thread, event numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from hitl_lab import answers as told
+from hitl_lab.findings import Place
+from hitl_lab.ledger import Ledger, Row
+from hitl_lab.story import Action, Story
+from hitl_lab.tracing import events as ev
+
+
+@dataclass
+class Attempt:
+    """One run of one task's node, from TaskStarted to TaskEnded; a resume makes another attempt of the same task.
+
+    settled: its writes were handed on as those of a finished task.
+    """
+
+    action: Action
+    task: str
+    name: str
+    ns: tuple[str, ...]
+    path: str
+    step: int | None
+    started: ev.TaskStarted
+    asked: list[ev.InterruptCalled] = field(default_factory=list)
+    effects: list[ev.SideEffect] = field(default_factory=list)
+    retries: list[ev.Retried] = field(default_factory=list)
+    wrote: list[ev.Wrote] = field(default_factory=list)
+    ended: ev.TaskEnded | None = None
+    committed: ev.Committed | None = None
+
+    @property
+    def outcome(self) -> str:
+        """As TaskEnded.outcome, "running" if it has not ended."""
+        return self.ended.outcome if self.ended is not None else "running"
+
+
+class Case:
+    """A trace made ready for the rules.
+
+    attempts: in story order. decided_by: write key to the Committed or Retried event that dropped it.
+    """
+
+    def __init__(self, story: Story, ledger: Ledger) -> None:
+        self.story, self.ledger = story, ledger
+        self._number = {event.n: i for i, event in enumerate(story.events, 1)}
+        self.attempts: list[Attempt] = []
+        self.decided_by: dict[int, ev.Committed | ev.Retried] = {}
+        for action in story.actions:
+            self._read(action)
+        self.attempt_of = {(a.action.key, a.task): a for a in self.attempts}
+
+    def _read(self, action: Action) -> None:
+        open_: dict[str, Attempt] = {}
+        for event in action.events:
+            if isinstance(event, ev.TaskStarted):
+                place = self.story.place(event.ns)
+                path = f"{place}/{event.name}" if place else event.name
+                made = Attempt(action, event.task, event.name, event.ns, path, event.step, event)
+                open_[event.task] = made
+                self.attempts.append(made)
+                continue
+            if isinstance(event, ev.Committed):
+                self.decided_by.update(dict.fromkeys(event.dropped, event))
+            elif isinstance(event, ev.Retried):
+                self.decided_by.update(dict.fromkeys(event.cleared, event))
+            attempt = open_.get(getattr(event, "task", ""))
+            if attempt is None:
+                continue
+            match event:
+                case ev.InterruptCalled():
+                    attempt.asked.append(event)
+                case ev.SideEffect():
+                    attempt.effects.append(event)
+                case ev.Retried():
+                    attempt.retries.append(event)
+                case ev.Wrote():
+                    attempt.wrote.append(event)
+                case ev.TaskEnded():
+                    attempt.ended = event
+                case ev.Committed():
+                    attempt.committed = event
+
+    def numbers(self, *events: ev.Event | int | None) -> tuple[int, ...]:
+        """Return the numbers that the text view gives to events (or to their Event.n), sorted, each once."""
+        ns = (e if isinstance(e, int) else e.n for e in events if e is not None)
+        return tuple(sorted({self._number[n] for n in ns if n in self._number}))
+
+    @cached_property
+    def answers(self) -> tuple[told.Answer, ...]:
+        """What became of each answer."""
+        return told.answers(self.story)
+
+    @cached_property
+    def by_thread(self) -> dict[str | None, list[Action]]:
+        """The runs and updates on each thread, in order."""
+        out: dict[str | None, list[Action]] = {}
+        for action in self.story.actions:
+            if action.key:
+                out.setdefault(action.thread, []).append(action)
+        return out
+
+    def before(self, action: Action) -> Action | None:
+        """Return the run or update before this one on its thread, None if the trace saw none."""
+        mine = self.by_thread.get(action.thread, [])
+        at = mine.index(action)
+        return mine[at - 1] if at else None
+
+    def after(self, action: Action) -> list[Action]:
+        """Return the runs and updates that follow on its thread."""
+        mine = self.by_thread.get(action.thread, [])
+        return mine[mine.index(action) + 1 :]
+
+    def read(self, action: Action | None) -> ev.StateRead | None:
+        """Return what get_state() read at the end of an action, at the top; None if that was not seen."""
+        if action is None:
+            return None
+        found = [e for e in action.events if isinstance(e, ev.StateRead) and not e.ns and not e.error]
+        return found[-1] if found else None
+
+    def pause(self, action: Action | None) -> ev.Paused | None:
+        """Return the pause a run ended with, at the top."""
+        if action is None or action.status != "paused":
+            return None
+        found = [e for e in action.events if isinstance(e, ev.Paused) and not e.ns]
+        return found[-1] if found else None
+
+    def where(self, path: str, channel: str = "") -> str:
+        """Return "node" or "node → channel"."""
+        return f"{path} → {channel}" if channel else path
+
+    def stop_of(self, attempt: Attempt | None) -> Place | None:
+        """Return the user's line at which an attempt stopped on interrupt()."""
+        if attempt is None:
+            return None
+        for call in reversed(attempt.asked):
+            if not call.answered and call.source is not None:
+                return Place("interrupt()", call.source)
+        if attempt.ended is not None and attempt.outcome == "interrupt" and attempt.ended.source is not None:
+            return Place("interrupt()", attempt.ended.source)
+        return None
+
+    def call_of(self, action: Action) -> Place | None:
+        """Return the user's line that called invoke, stream or update_state."""
+        source = getattr(action.started, "source", None)
+        return Place(getattr(action.started, "action", "call"), source) if source is not None else None
+
+    def predecessors(self, path: str) -> tuple[str, ...]:
+        """Return the nodes with an edge to a node, "START" for the entry; () if the trace does not tell the graph."""
+        wanted = path.replace("/", ":")
+        out: list[str] = []
+        for event in self.story.events:
+            shape = getattr(event, "shape", None) or {}
+            for edge in shape.get("edges", ()):
+                if edge[1] == wanted:
+                    name = edge[0].rsplit(":", 1)[-1]
+                    out.append("START" if name == "__start__" else name)
+        return tuple(dict.fromkeys(out))
+
+
+def places(*found: Place | None) -> tuple[Place, ...]:
+    """Return the places that are known, each once."""
+    return tuple(dict.fromkeys(p for p in found if p is not None))
+
+
+def write_names(rows: Iterable[Row]) -> tuple[str, ...]:
+    """Return W1, W2, ... of rows."""
+    return tuple(dict.fromkeys(r.write for r in rows if r.key is not None))
+
+
+def once(parts: Iterable[str | None]) -> tuple[str, ...]:
+    """Return the texts that are there, each once, in order."""
+    return tuple(dict.fromkeys(p for p in parts if p))
