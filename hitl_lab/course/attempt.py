@@ -21,7 +21,7 @@ class Attempt:
     """One try of an exercise, run and recorded.
 
     trace: None if nothing ran. outcomes: what each action gave back. error: an exception of the learner's code.
-    problem: why it could not be tried, as a sentence. untouched: nothing was written yet.
+    problem: why it could not be tried, as a sentence. untouched: nothing was written yet. notes: what else was counted.
     """
 
     trace: Trace | None = None
@@ -29,6 +29,7 @@ class Attempt:
     error: BaseException | None = None
     problem: str = ""
     untouched: bool = False
+    notes: dict[str, Any] = field(default_factory=dict)
 
     def rows(self, channel: str | None = None, **wanted: Any) -> list[Any]:
         """Return the ledger rows of the nodes' writes, of one channel if given, whose fields equal `wanted`."""
@@ -135,7 +136,8 @@ def told(trace: Trace) -> Iterator[str]:
         yield f"{action.label} ({action.name})"
         for row in trace.ledger:
             if row.action_key == action.key and (action.is_update or row.node != "__start__"):
-                yield f"  {row.path} wrote {row.channel} = {show(row.value, 56)}: {row.label}"
+                wrote = f"wrote {row.channel} = {show(row.value, 56)}" if row.key else f"changed {row.channel} in place"
+                yield f"  {row.path} {wrote}: {row.label}"
         for event in action.events:
             if event.kind == "paused" and not event.ns:
                 asked = ", ".join(sorted(show(i.value, 40) for i in event.interrupts))
