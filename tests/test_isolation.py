@@ -101,7 +101,7 @@ def test_a_run_in_another_thread_keeps_langgraphs_own_classes():
     original = _loop.SyncPregelLoop.__init__
 
     def spy(self, *args, **kwargs):
-        seen[threading.current_thread().name] = type(self).__name__
+        seen[threading.current_thread().name] = type(self)
         return original(self, *args, **kwargs)
 
     _loop.SyncPregelLoop.__init__ = spy
@@ -113,8 +113,11 @@ def test_a_run_in_another_thread_keeps_langgraphs_own_classes():
             other.join(30)
     finally:
         _loop.SyncPregelLoop.__init__ = original
-    assert seen["other"] == "SyncPregelLoop"
-    assert seen["MainThread"] == "TracedSyncLoop"
+    from hitl_lab.tracing.seams import TracedSyncLoop
+
+    assert seen["other"] is _loop.SyncPregelLoop
+    assert seen["MainThread"] is TracedSyncLoop
+    assert TracedSyncLoop.__name__ == "SyncPregelLoop"  # so that LangGraph's own error texts stay as they are
 
 
 def test_async_tasks_record_apart():

@@ -702,6 +702,12 @@ class TracedAsyncLoop(_Traced, L.AsyncPregelLoop):
                 self.observer.recorder.fail("the end of the run", fault)
 
 
+# LangGraph's own error texts name the class of a loop: they must not change while a run is recorded.
+for _traced in (TracedSyncLoop, TracedAsyncLoop):
+    _traced.__name__ = _traced.__mro__[2].__name__
+    _traced.__qualname__ = _traced.__mro__[2].__qualname__
+
+
 def _enter(loop: Any, where: str) -> list[tuple[Any, str]]:
     """Note on this thread which loop function is at work, so that `apply_writes`, a plain function, knows its caller.
 
