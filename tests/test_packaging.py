@@ -42,6 +42,8 @@ def tracked():
 
 
 def test_no_tracked_file_names_a_machine_or_an_index():
+    # A bad sample, for the lint that is to find it.
+    samples = {"tests/test_notebook_lint.py: a path of one machine: /ho" + "me/ada/"}
     here = {str(ROOT), str(Path.home()), sys.prefix} - {"/", "/root"}
     wrong = []
     for path in tracked():
@@ -51,6 +53,7 @@ def test_no_tracked_file_names_a_machine_or_an_index():
             continue
         wrong += [f"{path.relative_to(ROOT)}: {finding}" for finding in findings(text)]
         wrong += [f"{path.relative_to(ROOT)}: {name}" for name in here if name in text]
+    wrong = sorted(set(wrong) - samples)
     assert not wrong, "\n".join(wrong)
 
 
