@@ -16,7 +16,28 @@ from hitl_lab.tracing.events import KINDS, Event, Noted, Row, Source
 if TYPE_CHECKING:
     from hitl_lab.trace import Trace
 
-CURRENT: contextvars.ContextVar[Recorder | None] = contextvars.ContextVar("hitl_lab_recorder", default=None)
+class _Current:
+    """The recorder of the running context; else the one that `hitl_lab.watch()` made for the whole process."""
+
+    __slots__ = ("_here", "everywhere")
+
+    def __init__(self) -> None:
+        self._here: contextvars.ContextVar[Recorder | None] = contextvars.ContextVar("hitl_lab_recorder", default=None)
+        self.everywhere: Recorder | None = None
+
+    def get(self) -> Recorder | None:
+        here = self._here.get()
+        # A thread that outlives its record() block still carries that recorder.
+        return self.everywhere if here is None or here.closed else here
+
+    def set(self, recorder: Recorder | None) -> contextvars.Token[Recorder | None]:
+        return self._here.set(recorder)
+
+    def reset(self, token: contextvars.Token[Recorder | None]) -> None:
+        self._here.reset(token)
+
+
+CURRENT = _Current()
 """The recorder of the running context. Read only where a loop is constructed or an update begins: later hooks run in
 done-callbacks and pool threads where it is not visible, so they hold the recorder as an attribute."""
 
