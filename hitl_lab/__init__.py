@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hitl_lab import counterfactual, mutation, savers
     from hitl_lab.crashes import crash, crash_table
+    from hitl_lab.effects import effect
     from hitl_lab.errors import HitlLabError, NotAGraph, TraceFileError, UnsupportedLangGraph
     from hitl_lab.processes import in_another_process
     from hitl_lab.stitching import stitch
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from hitl_lab.trace import Trace
     from hitl_lab.tracing.recorder import record
     from hitl_lab.views.compare import compare
+    from hitl_lab.watching import watch
 
 # Name to module: nothing is imported until it is used, so that importing hitl_lab is cheap and never fails for an
 # unsupported LangGraph.
@@ -34,9 +36,12 @@ _WHERE = {
     "compare": "hitl_lab.views.compare",
     "crash": "hitl_lab.crashes",
     "crash_table": "hitl_lab.crashes",
+    "effect": "hitl_lab.effects",
     "in_another_process": "hitl_lab.processes",
+    "load_ipython_extension": "hitl_lab.magic",
     "stitch": "hitl_lab.stitching",
     "stored_rows": "hitl_lab.stored",
+    "watch": "hitl_lab.watching",
 }
 _MODULES = ("counterfactual", "mutation", "savers")
 
@@ -50,12 +55,14 @@ __all__ = [
     "counterfactual",
     "crash",
     "crash_table",
+    "effect",
     "in_another_process",
     "mutation",
     "record",
     "savers",
     "stitch",
     "stored_rows",
+    "watch",
 ]
 __version__ = "0.1.0"
 
