@@ -97,11 +97,11 @@ def test_help_is_quick_and_imports_no_langgraph():
     assert not heavy & {name.split(".")[0] for name in imported}
 
     seconds = []
-    for _ in range(3):
+    for _ in range(5):
         began = time.perf_counter()
         subprocess.run([sys.executable, "-m", "hitl_lab.cli", "--help"], capture_output=True, check=True)
         seconds.append(time.perf_counter() - began)
-    # The best of three: the machine may be busy, and the claim is about the program.
+    # The best of five: the machine may be busy, and the claim is about the program.
     assert min(seconds) < 0.5, seconds
 
 
