@@ -22,6 +22,7 @@ class Attempt:
 
     trace: None if nothing ran. outcomes: what each action gave back. error: an exception of the learner's code.
     problem: why it could not be tried, as a sentence. untouched: nothing was written yet. notes: what else was counted.
+    lines: what it did, where a trace does not tell it.
     """
 
     trace: Trace | None = None
@@ -30,6 +31,7 @@ class Attempt:
     problem: str = ""
     untouched: bool = False
     notes: dict[str, Any] = field(default_factory=dict)
+    lines: list[str] = field(default_factory=list)
 
     def rows(self, channel: str | None = None, **wanted: Any) -> list[Any]:
         """Return the ledger rows of the nodes' writes, of one channel if given, whose fields equal `wanted`."""
@@ -50,7 +52,7 @@ class Attempt:
 
     def told(self) -> list[str]:
         """What the graph did, one line a thing."""
-        return list(told(self.trace)) if self.trace is not None else []
+        return [*self.lines, *(told(self.trace) if self.trace is not None else ())]
 
 
 def perform(build: Any, story: Sequence[Action]) -> Attempt:
