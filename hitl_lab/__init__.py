@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hitl_lab.stitching import stitch
     from hitl_lab.stored import stored_rows
     from hitl_lab.trace import Trace
+    from hitl_lab.tracing.executor import TracedExecutor
     from hitl_lab.tracing.recorder import record
     from hitl_lab.views.compare import compare
     from hitl_lab.watching import watch
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 _WHERE = {
     "record": "hitl_lab.tracing.recorder",
     "Trace": "hitl_lab.trace",
+    "TracedExecutor": "hitl_lab.tracing.executor",
     "HitlLabError": "hitl_lab.errors",
     "UnsupportedLangGraph": "hitl_lab.errors",
     "TraceFileError": "hitl_lab.errors",
@@ -50,6 +52,7 @@ __all__ = [
     "NotAGraph",
     "Trace",
     "TraceFileError",
+    "TracedExecutor",
     "UnsupportedLangGraph",
     "compare",
     "counterfactual",

@@ -28,7 +28,7 @@ from hitl_lab.tracing import parts as live
 from hitl_lab.tracing import reading, seams, sources
 from hitl_lab.tracing.gates import PHASES, Gate, Gates
 from hitl_lab.tracing.recorder import make_recorder
-from hitl_lab.tracing.worker import Job, Worker
+from hitl_lab.tracing.worker import Job, Worker, on_own_loop
 
 JOIN_SECONDS = 1.0
 
@@ -114,6 +114,8 @@ class TracedExecutor:
         self._graph, self._config = graph, dict(config) if config else {}
         self._options = options if durability is None else {"durability": durability, **options}
         self._async = seams.is_async_only(graph) if asynchronous is None else asynchronous
+        if self._async:
+            self._graph = on_own_loop(graph)
         self._gates = Gates(patience)
         if seed is not None:
             self._gates.choose = random.Random(seed).choice
@@ -427,7 +429,6 @@ class TracedExecutor:
         self._closed = word
         if self._job is not None and self._job.started:
             self._recorder.note(note)
-        self._trace.events  # noqa: B018  (the trace takes its events before the recorder goes)
         self._finalizer()
         self._worker.join(JOIN_SECONDS)
         self._at = None

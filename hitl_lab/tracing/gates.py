@@ -20,6 +20,8 @@ PHASES = ("tick", "execute", "commit", "after_tick")
 """Where a run stands, in the order of a superstep: after `tick`; after a node's function; after `commit` of its task;
 after `after_tick`."""
 
+SAVER_SECONDS = 1.0
+
 _EVENT_OF = {"tick": ev.Ticked, "execute": ev.TaskEnded, "commit": ev.Committed, "after_tick": ev.CheckpointCreated}
 
 
@@ -33,13 +35,13 @@ class LetGo(BaseException):
 class Strand:
     """One line of work that moves by itself: the top loop (id ""), or a task with the loops inside it."""
 
-    __slots__ = ("id", "name", "label", "parent", "children", "gates", "over", "arrived", "room")
+    __slots__ = ("id", "name", "label", "parent", "children", "gates", "over", "arrived", "pushed", "room")
 
     def __init__(self, id: str, name: str, label: str, parent: Strand | None) -> None:
         self.id, self.name, self.label, self.parent = id, name, label, parent
         self.children: list[Strand] = []
         self.gates: list[Gate] = []
-        self.over = self.arrived = False
+        self.over = self.arrived = self.pushed = False
         self.room: int | None = None
 
     @property
@@ -87,6 +89,8 @@ class Gates:
         self.watched: Gate | None = None
         self.choose: Callable[[Sequence[Strand]], Strand] = lambda strands: strands[0]
         self._last: dict[tuple[str, Any], ev.Event] = {}
+        # What was handed to the saver and has not come back, by what it is of.
+        self._owed: dict[tuple[str, str | None], int] = {}
         self.reset()
 
     def reset(self) -> None:
@@ -94,6 +98,7 @@ class Gates:
         self.top = Strand("", "", "", None)
         self.strands: dict[str, Strand] = {"": self.top}
         self._last.clear()
+        self._owed.clear()
 
     # ------------------------------------------------------------ called by the seams, in the run's own threads
 
@@ -104,6 +109,14 @@ class Gates:
                 self._last[event.kind, event.ns] = event
             case ev.TaskEnded() | ev.Committed():
                 self._last[event.kind, event.task] = event
+            case ev.PutWrites(rows=rows, to_saver=True) if rows:
+                self._owe(event.task, event.checkpoint, 1)
+            case ev.SaverPutWrites():
+                self._owe(event.task, event.checkpoint, -1)
+            case ev.SaverPut():
+                self._owe("", event.checkpoint, -1)
+        if isinstance(event, ev.CheckpointCreated) and event.to_saver:
+            self._owe("", event.checkpoint, 1)
         watch = self.watch
         if watch is None or self.free or self.gone or not watch(event):
             return
@@ -118,6 +131,14 @@ class Gates:
             self.moved.notify_all()
             while not (gate.open or self.gone):
                 self.moved.wait()
+
+    def _owe(self, task: str, checkpoint: str | None, change: int) -> None:
+        with self.moved:
+            # The saver may come back before the loop has told what it handed over, so a debt may be negative for a moment.
+            left = self._owed[task, checkpoint] = self._owed.get((task, checkpoint), 0) + change
+            if not left:
+                del self._owed[task, checkpoint]
+            self.moved.notify_all()
 
     def loop_began(self, loop: Any) -> None:
         with self.moved:
@@ -151,7 +172,7 @@ class Gates:
             known = self.strands.get(id)
             if known is None or known.over:
                 again = sum(s.name == name for s in above.below())
-                self._add(id, name, f"{name}[{again}]" if again else name, above)
+                self._add(id, name, f"{name}[{again}]" if again else name, above).pushed = True
             self.moved.notify_all()
 
     def _add(self, id: str, name: str, label: str, parent: Strand) -> Strand:
@@ -270,8 +291,14 @@ class Gates:
 
     def _end_of(self, strand: Strand) -> None:
         strand.over = True
-        if strand.parent is not None and strand in strand.parent.children:
-            strand.parent.children.remove(strand)
+        above = strand.parent
+        if above is not None and strand in above.children:
+            above.children.remove(strand)
+            # A @task may outlive the function that called it.
+            for child in strand.children:
+                child.parent = above
+            above.children += strand.children
+            strand.children = []
 
     def advance(self, over: Callable[[], bool], task: str | None = None) -> Gate | None:
         """Move one strand to its next stop and return its gate; None if the run is over.
@@ -302,6 +329,9 @@ class Gates:
                     self._open(gate)
                 else:
                     gate.reported = True
+                    # The saver works in threads of its own, with durability "sync" too: what is looked at here must not
+                    # depend on who is faster. A saver that takes longer is left alone.
+                    self.moved.wait_for(lambda: self.gone or not self._owed, SAVER_SECONDS)
                     return gate
             return None
 
@@ -321,7 +351,7 @@ class Gates:
             return False
         above: Strand | None = strand.parent
         while above is not None:
-            if any(not (g.reported or g.silent) for g in above.gates):
+            if any(not (g.reported or g.silent or (strand.pushed and g.phase == "execute")) for g in above.gates):
                 self._end_of(strand)
                 return True
             above = above.parent

@@ -11,6 +11,7 @@ import asyncio
 import concurrent.futures.thread as pools
 import contextlib
 import contextvars
+import copy
 import queue
 import threading
 import time
@@ -41,7 +42,10 @@ class Job:
         self.call = None
         if error is not None and not isinstance(error, LetGo):
             # The frames of a traceback hold the loop, its tasks and channels; their lines stay readable without.
-            traceback.clear_frames(error.__traceback__)
+            at: BaseException | None = error
+            while at is not None:
+                traceback.clear_frames(at.__traceback__)
+                at = at.__cause__ or at.__context__
             self.error = error
         self.result = result
 
@@ -53,6 +57,7 @@ class Worker:
         self.gates, self.recorder, self.asynchronous = gates, recorder, asynchronous
         self.loop: asyncio.AbstractEventLoop | None = None
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._job: Job | None = None
         self._wake: asyncio.Event | None = None
         self._ready = threading.Event()
         # The caller's context: an outer record() gets the events too, and nodes see the caller's context variables.
@@ -94,9 +99,14 @@ class Worker:
         self._left()
 
     def _aserve(self) -> None:
-        with contextlib.suppress(LetGo), asyncio.Runner() as runner:
-            runner.get_loop().set_exception_handler(_quiet_about_let_go)
-            runner.run(self._serve_on_loop(), context=contextvars.copy_context())
+        try:
+            with asyncio.Runner() as runner:
+                runner.get_loop().set_exception_handler(_quiet_about_let_go)
+                runner.run(self._serve_on_loop(), context=contextvars.copy_context())
+        except BaseException as exc:
+            # KeyboardInterrupt or SystemExit in one of several tasks: asyncio throws it out of the event loop.
+            if self._job is not None:
+                self._settle(self._job, None, exc)
         self._left()
 
     async def _serve_on_loop(self) -> None:
@@ -110,16 +120,20 @@ class Worker:
                     job = self._jobs.get()
                     if job is None:
                         return
-                    result = error = None
+                    self._job, result, error = job, None, None
                     try:
                         assert job.call is not None
                         result = await job.call()
                     except BaseException as exc:
+                        task = asyncio.current_task()
+                        if task is not None and task.cancelling():
+                            raise  # something was thrown out of the event loop: _aserve knows what
                         error = exc
                     self._settle(job, result, error)
                     del job, result, error
 
     def _settle(self, job: Job, result: Any, error: BaseException | None) -> None:
+        self._job = None
         job.settle(result, error)
         self.gates.end()
         with self.gates.moved:
@@ -162,6 +176,20 @@ class Worker:
         if self.thread.ident is not None and self.thread is not threading.current_thread():
             self.thread.join(seconds)
         return not self.thread.is_alive()
+
+
+def on_own_loop(graph: Any) -> Any:
+    """Return the graph, with a copy of its async saver if that holds an asyncio lock.
+
+    Such a lock belongs to the first event loop in which somebody had to wait for it, and raises in every other one. The
+    copy has a lock of its own and shares the connection; saver and graph of the caller stay as they are.
+    """
+    saver = getattr(graph, "checkpointer", None)
+    if not isinstance(getattr(saver, "lock", None), asyncio.Lock):
+        return graph
+    own = copy.copy(saver)
+    own.lock = asyncio.Lock()
+    return graph.copy(update={"checkpointer": own})
 
 
 def _quiet_about_let_go(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
