@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from hitl_lab.aftermath import settle
 from hitl_lab.story import Action, Story
 from hitl_lab.tracing import events as ev
 
 APPLIED, PENDING, DROPPED = "applied", "pending", "dropped"
 DISCARDED, LOST, UNDEFINED, OPEN = "discarded", "lost", "undefined", "open"
+RESULT = "__return__"  # LangGraph's name for what a @task gave back: its caller gets it, it never is a channel
 FATES = (APPLIED, PENDING, DROPPED, DISCARDED, LOST, UNDEFINED)
 
 
@@ -133,9 +135,8 @@ class _Book:
         self.saved: set[str] = set()
         self.planned: dict[str, tuple[str | None, tuple[str, ...]]] = {}  # task id -> checkpoint it starts from, ns
         self.at: dict[tuple[int, tuple[str, ...]], str | None] = {}  # (run, ns) -> its checkpoint now
-        self.first_tick: dict[tuple[int, tuple[str, ...]], set[str]] = {}
-        self.next: dict[str | None, ev.StateRead] = {}
         self.savers: dict[int, bool] = {}
+        self.kept: dict[tuple[int, tuple[str, ...]], bool] = {}  # (run, ns) -> whether this graph has a checkpointer
         self.handlers: dict[type, Callable[[Any, Action], None]] = {
             ev.RunStarted: self.started,
             ev.SubgraphStarted: self.started,
@@ -153,6 +154,9 @@ class _Book:
             ev.SaverPut: self.saver_put,
             ev.Returned: self.was_returned,
             ev.StateRead: self.state_read,
+            ev.SubgraphEnded: self.ended,
+            ev.RunEnded: self.ended,
+            ev.StateUpdated: self.updated,
         }
         for action in story.actions:
             for event in action.events:
@@ -165,6 +169,7 @@ class _Book:
     def started(self, event: Any, action: Action) -> None:
         self.at[event.run, event.ns] = event.checkpoint
         self.savers[event.run] = self.savers.get(event.run, False) or event.saver is not None
+        self.kept[event.run, event.ns] = event.saver is not None
 
     def update_started(self, event: ev.UpdateStarted, action: Action) -> None:
         self.at[event.run, event.ns] = event.before
@@ -174,12 +179,9 @@ class _Book:
         key = (event.run, event.ns)
         for info in event.tasks:
             self.planned[info.id] = (self.at.get(key), event.ns)
-        self.first_tick.setdefault(key, {info.id for info in event.tasks})
 
     def pushed(self, event: ev.TaskPushed, action: Action) -> None:
         self.planned[event.task] = (self.at.get((event.run, event.ns)), event.ns)
-        if event.parent in self.first_tick.get((event.run, event.ns), ()):
-            self.first_tick[event.run, event.ns].add(event.task)
 
     def wrote(self, event: ev.Wrote, action: Action) -> None:
         if event.control:
@@ -302,9 +304,27 @@ class _Book:
                     del self.pending[there][write]
         for write in gone:
             row = self.rows.get(write)
-            if row is not None and row.fate == PENDING:
-                row.fate, row.decided_at, row.discarded_by = DISCARDED, event.n, action.label
-                row.reason = f"{action.label} ({action.name}) made a checkpoint without it"
+            if row is not None and row.fate == PENDING and row.channel != RESULT:
+                self.discard(row, event, action, f"{action.label} ({action.name}) made a checkpoint without it")
+
+    def discard(self, row: Row, event: ev.Event, action: Action, reason: str) -> None:
+        row.fate, row.decided_at, row.discarded_by, row.reason = DISCARDED, event.n, action.label, reason
+
+    def ended(self, event: ev.SubgraphEnded | ev.RunEnded, action: Action) -> None:
+        """Without a checkpointer of its own, what is pending in a graph ends with it."""
+        kept = self.kept.get((event.run, event.ns), True)
+        for row in self.order:
+            if row.action_key != event.run or row.ns != event.ns:
+                continue
+            if row.fate == OPEN and row.key is not None:
+                self.drop(row.key, event.n, None, "the run ended before its task did")
+            elif row.fate == PENDING and not kept:
+                self.discard(row, event, action, "it was pending in memory only: this graph has no checkpointer")
+
+    def updated(self, event: ev.StateUpdated, action: Action) -> None:
+        for row in self.order if event.error else ():
+            if row.action_key == event.run and row.fate == OPEN:
+                row.fate, row.decided_at, row.reason = LOST, event.n, f"{event.action} raised {event.error}"
 
     def passed_by(self, ns: tuple[str, ...], event: ev.CheckpointCreated) -> bool:
         owner = ns[len(event.ns)].rsplit(":", 1)[-1]
@@ -322,29 +342,29 @@ class _Book:
             if row.action_key != event.run or row.key is None or row.ns:
                 continue
             shown = row.key in self.shown.get(event.run, ())
-            row.returned = shown or row.fate == APPLIED
+            row.returned = shown or row.key in self.taken.get((event.run, ()), ())
             if shown and row.fate in (DROPPED, OPEN) and row.channel in event.phantom:
                 row.phantom = True
 
     def state_read(self, event: ev.StateRead, action: Action) -> None:
-        self.next[event.thread] = event
-        if event.error:
+        if event.error and event.checkpoint is None:
             return
         stored = {item.write for item in event.pending if item.write is not None}
+        unknown = {item.channel for item in event.pending if item.write is None}
         for row in self.order:
-            if row.action_key == event.run and row.key is not None and len(row.ns) == len(event.ns):
+            if row.fate == PENDING and row.thread == event.thread and row.ns == event.ns and row.channel != RESULT:
+                if row.key not in stored and row.channel not in unknown:
+                    self.discard(row, event, action, f"after {action.label} the checkpointer does not give it back")
+            if row.action_key == event.run and row.key is not None and len(row.ns) == len(event.ns) and not event.error:
                 row.in_state = row.fate == APPLIED or row.key in stored
 
     # ------------------------------------------------------------ at the end
 
     def close(self) -> list[Row]:
         self.mark_saved()
-        self.mark_rewritten()
+        settle(self.story, self.order, self.savers)
         for row in self.order:
             row.checkpoint = self.story.name(row.checkpoint) if row.checkpoint else None
-            if row.fate in (DROPPED, DISCARDED) and not row.rewritten_by and self.is_lost(row):
-                row.reason = f"{row.fate}: {row.reason}; its node is not among the next tasks" if row.reason else ""
-                row.fate = LOST
         return self.order
 
     def mark_saved(self) -> None:
@@ -357,35 +377,3 @@ class _Book:
                 at = self.parent.get(at)
         for row in self.order:
             row.saved = row.checkpoint in saved
-
-    def mark_rewritten(self) -> None:
-        """A later run wrote it again: the same task, or after an update the same node among its first tasks."""
-        actions = {a.key: i for i, a in enumerate(self.story.actions)}
-        by_task: dict[tuple[str, str], list[Row]] = {}
-        by_node: dict[tuple[str | None, str, str], list[Row]] = {}
-        for row in self.order:
-            if row.key is None:
-                continue
-            by_task.setdefault((row.task_id, row.channel), []).append(row)
-            if row.task_id in self.first_tick.get((row.action_key, row.ns), ()):
-                by_node.setdefault((row.thread, row.path, row.channel), []).append(row)
-        for row in self.order:
-            if row.fate not in (DROPPED, DISCARDED) or row.key is None:
-                continue
-            same = by_task.get((row.task_id, row.channel), ()) if row.task_id else ()
-            again = [r for r in same if actions[r.action_key] > actions[row.action_key]]
-            if not again and row.reason.startswith("a retry"):
-                again = [r for r in same if r.wrote_at > row.decided_at]
-            if not again:
-                found = by_node.get((row.thread, row.path, row.channel), ())
-                again = [r for r in found if actions[r.action_key] > actions[row.action_key]]
-            if again:
-                first = min(again, key=lambda r: (actions[r.action_key], r.wrote_at))
-                row.rewritten_by = first.run
-
-    def is_lost(self, row: Row) -> bool:
-        read = self.next.get(row.thread)
-        if read is None or read.error:
-            return False
-        top = row.place.split("/", 1)[0] if row.place else row.node
-        return top not in read.next

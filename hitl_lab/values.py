@@ -32,6 +32,7 @@ DEPTH_LIMIT = 8
 Redact = Callable[[str, Any], Any]
 HIDDEN: dict[str, Any] = {"$": "hidden"}
 
+_ELAPSED = re.compile(r"\(elapsed: [\d.]+ ?m?s\)")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 # A uuid, or a hex digest as LangGraph's interrupt ids are: never shown, it differs each time.
 _UUID = re.compile(r"\b(?:lc_)?(?:run-+)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{32}\b")
@@ -199,11 +200,15 @@ def safe_repr(value: Any) -> str:
 
 
 def _error(exc: BaseException) -> str:
+    """Return "ValueError: text", at most 300 characters of it, without addresses and without times that were measured."""
     try:
         text = str(exc)
     except Exception:
         text = "<str() raised>"
-    return f"{type(exc).__name__}: {text[:300]}" if text else type(exc).__name__
+    # What asyncio puts into a cancellation is its own bookkeeping: tasks and callbacks with addresses.
+    if not text or type(exc).__name__ == "CancelledError":
+        return type(exc).__name__
+    return f"{type(exc).__name__}: {_ELAPSED.sub('(elapsed: …)', _ADDRESS.sub('', text[:300]))}"
 
 
 error_text = _error

@@ -74,15 +74,31 @@ def checkpoint_id(config: Any) -> str | None:
 
 
 def read_state(graph: Any, saver: Any, config: Any) -> Reads:
-    """Read the live state and the stored writes: (StateSnapshot or None, CheckpointTuple or None, error text or None)."""
+    """Read the live state and the stored writes: (StateSnapshot or None, CheckpointTuple or None, error text or None).
+
+    A state that cannot be read (two pending writes for a channel that takes one) still has stored writes.
+    """
+    state, error = None, None
     try:
         state = yield graph, "get_state", (config,)
         if state.metadata is None:
             return state, None, None
-        tuple_ = (yield saver, "get_tuple", (state.config,)) if saver is not None else None
-        return state, tuple_, None
     except Exception as exc:
-        return None, None, values.error_text(exc)
+        error = values.error_text(exc)
+    if saver is None:
+        return state, None, error
+    try:
+        at = state.config if state is not None else stored_config(graph, config)
+        return state, (yield saver, "get_tuple", (at,)), error
+    except Exception as exc:
+        return None, None, error or values.error_text(exc)
+
+
+def stored_config(graph: Any, config: Any) -> dict[str, Any]:
+    """Return the config with which the saver itself is asked for the checkpoint that get_state(config) reads."""
+    conf = {**(getattr(graph, "config", None) or {}).get("configurable", {}), **(config or {}).get("configurable", {})}
+    kept = {k: v for k, v in conf.items() if not str(k).startswith("__pregel") and k != "checkpoint_map"}
+    return {"configurable": {"checkpoint_ns": "", **kept}}
 
 
 def read_rows(recorder: Recorder, saver: Any, thread: Any, head: Any) -> Reads:
@@ -145,7 +161,8 @@ def tell_state(observer: LoopObserver, saver: Any, thread: Any, state: Any, tupl
     thread = None if thread is None else str(thread)
     stored = yield from read_rows(observer.recorder, saver, thread, state.config if state is not None else None)
     if state is None:
-        fields: dict[str, Any] = {"error": error or "nothing is stored"}
+        fields: dict[str, Any] = {"error": error or "nothing is stored", "pending": pending_rows(observer, tuple_)}
+        fields["checkpoint"] = checkpoint_id(tuple_.config) if tuple_ is not None else None
     else:
         fields = state_fields(observer, state, tuple_)
     observer.emit_outside(ev.StateRead, thread=thread, stored=stored, **fields)
@@ -189,7 +206,9 @@ class Update:
     def begin(self) -> Reads:
         """Read what stands there and emit UpdateStarted."""
         state, tuple_, _ = yield from read_state(self.graph, self.saver, self.config)
-        fields = state_fields(self.observer, state, tuple_) if state is not None and tuple_ is not None else {}
+        fields = {"pending": pending_rows(self.observer, tuple_)}
+        if state is not None and tuple_ is not None:
+            fields = state_fields(self.observer, state, tuple_)
         self.before = checkpoint_id(tuple_.config) if tuple_ is not None else None
         told = [self.recorder.snap_input(update[0]) for update in self.updates]
         one = len(told) == 1
