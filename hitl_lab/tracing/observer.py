@@ -15,6 +15,8 @@ from hitl_lab.tracing.recorder import Recorder
 Write = tuple[str, Any]
 RowData = tuple[str, int | None, Any, str]
 """The fields of an `events.Row`, in order; the recorder makes the Row when an event is read."""
+InfoData = tuple[str, str, str, tuple[str, ...], bool, bool, Any, "ev.Source | None"]
+"""The fields of an `events.TaskInfo`, in order."""
 
 
 def guarded(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -32,6 +34,18 @@ def guarded(method: Callable[..., Any]) -> Callable[..., Any]:
             return None
 
     return call
+
+
+class _Control(dict[str, bool]):
+    """Whether a channel carries control flow or a special write, worked out once a channel."""
+
+    def __init__(self, special: frozenset[str], is_control: Callable[[str], bool]) -> None:
+        super().__init__()
+        self.special, self.is_control = special, is_control
+
+    def __missing__(self, channel: str) -> bool:
+        known = self[channel] = channel in self.special or self.is_control(channel)
+        return known
 
 
 class TaskLog:
@@ -85,7 +99,8 @@ class LoopObserver:
         null_task: str = "",
     ) -> None:
         self.recorder, self.run, self.ns, self.parent_task = recorder, run, ns, parent_task
-        self.special, self.is_control, self.nothing, self.null_task = special, is_control, nothing, null_task
+        self.special, self.nothing, self.null_task = special, nothing, null_task
+        self.control = _Control(special, is_control)
         self.logs: dict[str, TaskLog] = {}
         self.null = TaskLog("", "", None)
         # Logs whose writes a saver's put_writes is storing: with durability "async" it may come back steps later.
@@ -135,7 +150,7 @@ class LoopObserver:
         """Return the state channels' values that are there, and remember them for the next change."""
         out: dict[str, Any] = {}
         for name, channel in channels.items():
-            if name in self.special or self.is_control(name):
+            if self.control[name]:
                 continue
             try:
                 out[name] = channel.get()
@@ -149,7 +164,7 @@ class LoopObserver:
         names = channels if updated is None else updated
         out: dict[str, Any] = {}
         for name in sorted(names):
-            if name not in channels or name in self.special or self.is_control(name):
+            if self.control[name] or name not in channels:
                 continue
             try:
                 now = channels[name].get()
@@ -192,17 +207,20 @@ class LoopObserver:
 
     # ------------------------------------------------------------ tasks
 
-    @guarded
-    def ticked(self, step: int, status: str, more: bool, tasks: Sequence[ev.TaskInfo], live: Mapping[str, Any]) -> None:
-        self.step = step
-        self.logs = {}
-        for info in tasks:
-            self.open(info, live[info.id])
-        self.add(ev.Ticked, tuple(tasks), status, more)
+    def ticked(self, step: int, status: str, more: bool, tasks: Sequence[InfoData], live: Iterable[Any]) -> None:
+        try:
+            self.step = step
+            self.logs = {}
+            for info, task in zip(tasks, live, strict=True):
+                self.open(info, task)
+            self.add(ev.Ticked, tuple(tasks), status, more)
+        except Exception as exc:
+            self.recorder.fail("ticked", exc)
 
-    def open(self, info: ev.TaskInfo, task: Any) -> TaskLog:
-        log = self.logs[info.id] = TaskLog(info.id, info.name, info.source)
-        self.recorder.run_of_task[info.id] = self.run
+    def open(self, info: InfoData, task: Any) -> TaskLog:
+        id = info[0]
+        log = self.logs[id] = TaskLog(id, info[1], info[7])
+        self.recorder.run_of_task[id] = self.run
         if task.writes:
             self.adopt(log, task.writes, "reapplied")
         return log
@@ -213,16 +231,15 @@ class LoopObserver:
         return log
 
     @guarded
-    def pushed(self, info: ev.TaskInfo, task: Any, parent: str, via: str) -> None:
-        known = info.id in self.logs
-        if not known:
+    def pushed(self, info: InfoData, task: Any, parent: str, via: str) -> None:
+        if info[0] not in self.logs:
             self.open(info, task)
-            self.emit(ev.TaskPushed, task=info.id, info=info, parent=parent, via=via)
+            self.emit(ev.TaskPushed, task=info[0], info=ev.TaskInfo(*info), parent=parent, via=via)
 
     def adopt(self, log: TaskLog, writes: Iterable[Write], via: str) -> list[int]:
         """Give keys to the writes that no send made: handed back from the saver, from the cache, from a Command.
 
-        Rows saved by an earlier run of the same task keep the keys they had then, channel by channel in order.
+        Rows saved by an earlier run of the same task keep the keys they had then.
         """
         stored: list[tuple[str, int]] | None = None
         keys: list[int] = []
@@ -232,11 +249,9 @@ class LoopObserver:
                 if write[0] in self.special:
                     continue
                 if stored is None:
-                    stored = [] if via == "cache" else list(self.recorder.pending.get(log.id, ()))
-                at = next((i for i, row in enumerate(stored) if row[0] == write[0]), None)
-                if at is not None:
-                    key = stored.pop(at)[1]
-                else:
+                    stored = [] if via == "cache" else self.recorder.stored_rows(log.id)
+                key = self.recorder.take(stored, write[0], write[1])
+                if key is None:
                     key = self.recorder.new_write()
                     self.emit_wrote(log, key, write, "loaded" if via == "reapplied" else via, None)
                 log.add(write, key)
@@ -245,33 +260,41 @@ class LoopObserver:
 
     def emit_wrote(self, log: TaskLog, key: int, write: Write, via: str, source: ev.Source | None) -> None:
         channel, value = write
-        control = channel in self.special or self.is_control(channel)
-        taken = self.recorder.snap(channel, value)
+        control = self.control[channel]
+        taken = self.recorder.taken[key] = self.recorder.snap(channel, value)
         self.add(ev.Wrote, log.id, log.name, key, channel, taken, via, control, source)
 
-    @guarded
     def task_started(self, task: Any) -> None:
-        log = self.logs.get(task.id)
-        if log is None:
-            return
-        if self.recorder.mutations:
-            log.prints = _prints(task.input)
-        self.add(ev.TaskStarted, log.id, log.name)
+        try:
+            log = self.logs.get(task.id)
+            if log is None:
+                return
+            if self.recorder.mutations:
+                log.prints = _prints(task.input)
+            self.add(ev.TaskStarted, log.id, log.name)
+        except Exception as exc:
+            self.recorder.fail("task_started", exc)
 
-    @guarded
     def sent(self, task: Any, writes: Sequence[Write], via: str, source: ev.Source | None) -> None:
-        log = self.logs.get(task.id)
-        if log is None:
-            return
-        if len(task.writes) < len(log.writes) + len(writes):
-            self.look_for_retry(log, task.writes, len(writes))
-        for write in writes:
-            if write[0] == self.nothing:
-                continue
-            key = self.recorder.new_write()
-            log.add(write, key)
-            kind = "branch" if via == "return" and self.is_control(write[0]) else via
-            self.emit_wrote(log, key, write, kind, source or log.source)
+        try:
+            log = self.logs.get(task.id)
+            if log is None:
+                return
+            if len(task.writes) < len(log.writes) + len(writes):
+                self.look_for_retry(log, task.writes, len(writes))
+            for write in writes:
+                channel = write[0]
+                if channel == self.nothing:
+                    continue
+                key = self.recorder.new_write()
+                log.writes.append(write)
+                log.keys[id(write)] = key
+                control = self.control[channel]
+                kind = "branch" if control and via == "return" else via
+                taken = self.recorder.taken[key] = self.recorder.snap(channel, write[1])
+                self.add(ev.Wrote, log.id, log.name, key, channel, taken, kind, control, source or log.source)
+        except Exception as exc:
+            self.recorder.fail("sent", exc)
 
     def look_for_retry(self, log: TaskLog, now: Any, new: int) -> None:
         # run_with_retry empties task.writes before each attempt; nothing else makes it shorter.
@@ -301,7 +324,6 @@ class LoopObserver:
     def side_effect(self, task: Any, label: str, via: str, source: ev.Source | None) -> None:
         self.emit(ev.SideEffect, task=task.id, name=task.name, label=label, via=via, source=source)
 
-    @guarded
     def task_ended(
         self,
         task: Any,
@@ -310,28 +332,33 @@ class LoopObserver:
         interrupts: tuple[ev.InterruptInfo, ...],
         source: ev.Source | None,
     ) -> None:
-        log = self.logs.get(task.id)
-        if log is None:
-            return
-        if len(task.writes) < len(log.writes):
-            self.look_for_retry(log, task.writes, 0)
-        mutated = _mutated(log.prints, task.input) if log.prints is not None else ()
-        self.add(ev.TaskEnded, log.id, log.name, outcome, error, interrupts, mutated, source)
+        try:
+            log = self.logs.get(task.id)
+            if log is None:
+                return
+            if len(task.writes) < len(log.writes):
+                self.look_for_retry(log, task.writes, 0)
+            mutated = _mutated(log.prints, task.input) if log.prints is not None else ()
+            self.add(ev.TaskEnded, log.id, log.name, outcome, error, interrupts, mutated, source)
+        except Exception as exc:
+            self.recorder.fail("task_ended", exc)
 
     # ------------------------------------------------------------ writes on their way
 
-    @guarded
     def committed(self, task: Any, outcome: str, calls: list[tuple[str, list[Write]]], where: ev.Source | None) -> None:
-        log = self.logs.get(task.id)
-        if log is None:
-            return
-        if len(task.writes) < len(log.writes):
-            self.look_for_retry(log, task.writes, 0)
-        keys = self.adopt(log, task.writes, "unseen")
-        handed = tuple(row for _, writes in calls for row in self.rows(log, writes))
-        kept = {row[1] for row in handed}
-        dropped = tuple(key for key in keys if key not in kept)
-        self.add(ev.Committed, log.id, log.name, outcome, tuple(keys), handed, dropped, where)
+        try:
+            log = self.logs.get(task.id)
+            if log is None:
+                return
+            if len(task.writes) < len(log.writes):
+                self.look_for_retry(log, task.writes, 0)
+            keys = self.adopt(log, task.writes, "unseen")
+            handed = tuple(row for _, writes in calls for row in self.rows(log, writes))
+            kept = {row[1] for row in handed}
+            dropped = tuple(key for key in keys if key not in kept)
+            self.add(ev.Committed, log.id, log.name, outcome, tuple(keys), handed, dropped, where)
+        except Exception as exc:
+            self.recorder.fail("committed", exc)
 
     def rows(self, log: TaskLog, writes: Sequence[Write]) -> tuple[RowData, ...]:
         # commit, put_writes and the saver see the same tuples: the rows are made once.
@@ -349,10 +376,12 @@ class LoopObserver:
             log.row_ids, log.rows = ids, tuple(out)
         return tuple(out)
 
-    @guarded
     def handing(self, task_id: str, checkpoint: str) -> None:
         """The saver's put_writes is about to be called: keep what is needed to recognise the writes when it returns."""
-        self.at_saver[task_id, checkpoint] = self.logs.get(task_id) or self.null, self.step
+        try:
+            self.at_saver[task_id, checkpoint] = self.logs.get(task_id) or self.null, self.step
+        except Exception as exc:
+            self.recorder.fail("handing", exc)
 
     @guarded
     def share(self, task: Any, writes: Sequence[Write]) -> None:
@@ -362,38 +391,44 @@ class LoopObserver:
         for write in writes:
             self.null.add(write, log.keys[id(write)])
 
-    @guarded
     def put_writes(self, task_id: str, writes: Sequence[Write], checkpoint: str, to_saver: bool, cached: bool) -> None:
-        log = self.logs.get(task_id)
-        if log is None:
-            log = self.null
-            log.id = null_id(checkpoint)
-        if cached:
-            self.adopt(log, writes, "cache")
-        elif log is self.null:
-            regular = [w for w in writes if w[0] not in self.special]
-            for write in regular:  # a node's own write, handed over for the null task
-                key = next((k for known in self.logs.values() if (k := known.key_of(write)) is not None), None)
-                if key is not None:
-                    log.add(write, key)
-            self.adopt(log, regular, "command")
-        rows = self.rows(log, writes)
-        if rows:
-            stored = [(row[0], row[1]) for row in rows if row[1] is not None]
-            if log is self.null or not stored:
-                stored = self.recorder.pending.get(log.id, []) + stored
-            self.recorder.pending[log.id] = stored
-        shown = "" if log is self.null else log.id
-        self.add(ev.PutWrites, shown, log.name, rows, checkpoint, to_saver, cached)
+        try:
+            log = self.logs.get(task_id)
+            if log is None:
+                log = self.null
+                log.id = null_id(checkpoint)
+            if cached:
+                self.adopt(log, writes, "cache")
+            elif log is self.null:
+                regular = [w for w in writes if w[0] not in self.special]
+                for write in regular:  # a node's own write, handed over for the null task
+                    key = next((k for known in self.logs.values() if (k := known.key_of(write)) is not None), None)
+                    if key is not None:
+                        log.add(write, key)
+                self.adopt(log, regular, "command")
+            rows = self.rows(log, writes)
+            if rows:
+                stored = [(row[0], row[1]) for row in rows if row[1] is not None]
+                before = self.recorder.pending.get(log.id, [])
+                if log is self.null or not stored:
+                    stored = before + stored
+                elif before:
+                    self.recorder.replaced.setdefault(log.id, []).extend(before)
+                self.recorder.pending[log.id] = stored
+            shown = "" if log is self.null else log.id
+            self.add(ev.PutWrites, shown, log.name, rows, checkpoint, to_saver, cached)
+        except Exception as exc:
+            self.recorder.fail("put_writes", exc)
 
-    @guarded
     def saver_put_writes(self, task_id: str, writes: Sequence[Write], checkpoint: str | None, error: str | None) -> None:
-        log, step = self.at_saver.pop((task_id, checkpoint or ""), None) or (self.logs.get(task_id) or self.null, self.step)
-        rows = self.rows(log, writes)
-        shown = "" if task_id == self.null_task else log.id
-        self.add_at(step, ev.SaverPutWrites, shown, log.name, checkpoint, rows, error)
+        try:
+            log, step = self.at_saver.pop((task_id, checkpoint or ""), None) or (self.logs.get(task_id) or self.null, self.step)
+            rows = self.rows(log, writes)
+            shown = "" if task_id == self.null_task else log.id
+            self.add_at(step, ev.SaverPutWrites, shown, log.name, checkpoint, rows, error)
+        except Exception as exc:
+            self.recorder.fail("saver_put_writes", exc)
 
-    @guarded
     def applied(
         self,
         where: str,
@@ -403,31 +438,37 @@ class LoopObserver:
         updated: Iterable[str] | None,
         via: str,
     ) -> None:
-        keys: list[int] = []
-        for task in tasks:
-            if not task.writes:
-                continue
-            log = self.logs.get(getattr(task, "id", ""))
-            if log is None:
-                log = self.null
-                log.id, log.name = null_id(checkpoint), ""
-                keys += self.adopt(log, [w for w in task.writes if w[0] not in self.special], via)
-            else:
-                keys += self.adopt(log, task.writes, "cache")
-        self.add(ev.Applied, where, tuple(keys), self.changes(channels, updated))
+        try:
+            keys: list[int] = []
+            for task in tasks:
+                if not task.writes:
+                    continue
+                log = self.logs.get(getattr(task, "id", ""))
+                if log is None:
+                    log = self.null
+                    log.id, log.name = null_id(checkpoint), ""
+                    keys += self.adopt(log, [w for w in task.writes if w[0] not in self.special], via)
+                else:
+                    keys += self.adopt(log, task.writes, "cache")
+            self.add(ev.Applied, where, tuple(keys), self.changes(channels, updated))
+        except Exception as exc:
+            self.recorder.fail("applied", exc)
 
-    @guarded
     def checkpoint(self, id: str, parent: str | None, source: str, to_saver: bool) -> None:
-        known = parent if parent in self.known_checkpoints else None
-        self.known_checkpoints.add(id)
-        self.made_in[id] = self.step
-        self.null = TaskLog("", "", None)
-        self.add(ev.CheckpointCreated, id, known, source, to_saver)
+        try:
+            known = parent if parent in self.known_checkpoints else None
+            self.known_checkpoints.add(id)
+            self.made_in[id] = self.step
+            self.null = TaskLog("", "", None)
+            self.add(ev.CheckpointCreated, id, known, source, to_saver)
+        except Exception as exc:
+            self.recorder.fail("checkpoint", exc)
 
-    @guarded
     def saver_put(self, checkpoint: str, error: str | None) -> None:
-        self.add_at(self.made_in.get(checkpoint, self.step), ev.SaverPut, checkpoint, error)
-
+        try:
+            self.add_at(self.made_in.get(checkpoint, self.step), ev.SaverPut, checkpoint, error)
+        except Exception as exc:
+            self.recorder.fail("saver_put", exc)
 
 _ABSENT = object()
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from hitl_lab import values
-from hitl_lab.tracing.events import KINDS, Event, Noted, Row, Source
+from hitl_lab.tracing.events import KINDS, Event, Noted, Row, Source, TaskInfo
 
 if TYPE_CHECKING:
     from hitl_lab.trace import Trace
@@ -41,8 +41,15 @@ CURRENT = _Current()
 """The recorder of the running context. Read only where a loop is constructed or an update begins: later hooks run in
 done-callbacks and pool threads where it is not visible, so they hold the recorder as an attribute."""
 
-# The fields that hold rows, by class of event.
-_ROWS = {made: tuple(n for n in ("rows", "handed", "pending") if n in made.__dataclass_fields__) for made in KINDS.values()}
+# The fields that come as plain tuples, by class of event, and what is made of them.
+_PARTS = {
+    made: tuple(
+        (name, part)
+        for name, part in (("rows", Row), ("handed", Row), ("pending", Row), ("tasks", TaskInfo))
+        if name in made.__dataclass_fields__
+    )
+    for made in KINDS.values()
+}
 # The order in which `add` takes the fields of an event.
 FIELDS = {
     made: tuple(n for n in made.__dataclass_fields__ if n not in Event.__dataclass_fields__) for made in KINDS.values()
@@ -96,6 +103,10 @@ class Recorder:
         self.facts: dict[str, Any] = {}
         # task id -> the rows that stand for it as pending writes, so that a resume recognises them.
         self.pending: dict[str, list[tuple[str, int]]] = {}
+        # task id -> rows it put earlier, from the oldest: a saver that has a row keeps it and ignores the new one.
+        self.replaced: dict[str, list[tuple[str, int]]] = {}
+        # write key -> its snapshot, so that a stored row is recognised by its value.
+        self.taken: dict[int, Any] = {}
         # task id -> run key, for a subgraph whose config lost its caller's send.
         self.run_of_task: dict[str, int] = {}
         # Keys of the graph structures that an event has told already.
@@ -111,6 +122,24 @@ class Recorder:
         while at is not None:
             yield at
             at = at.parent
+
+    def stored_rows(self, task: str) -> list[tuple[str, int]]:
+        """Return the rows that a checkpointer may hold for a task: the newest in their order, then older ones."""
+        return [*self.pending.get(task, ()), *reversed(self.replaced.get(task, ()))]
+
+    def take(self, rows: list[tuple[str, int]], channel: str, value: Any) -> int | None:
+        """Take the row of a stored write out of `rows` and return its key; None if it is none of them.
+
+        The first row of the channel with the same value, else (a saver may give back another type) the first at all.
+        """
+        found = [row for row in rows if row[0] == channel]
+        if not found:
+            return None
+        if len(found) > 1:
+            stored = self.snap(channel, value)
+            found = [row for row in found if self.taken.get(row[1]) == stored] or found
+        rows.remove(found[0])
+        return found[0][1]
 
     def new_run(self) -> int:
         """Return a key for a call, unique in the process."""
@@ -134,9 +163,9 @@ class Recorder:
             cls, at, run, ns, step, *given = raw[i]  # type: ignore[misc]
             named = given and type(given[0]) is _Named
             fields = dict(given[0]) if named else dict(zip(FIELDS[cls], given, strict=False))
-            for name in _ROWS[cls]:
+            for name, part in _PARTS[cls]:
                 if name in fields:
-                    fields[name] = tuple(row if type(row) is Row else Row(*row) for row in fields[name])
+                    fields[name] = tuple(x if type(x) is part else part(*x) for x in fields[name])
             made.append(cls(n=i + 1, t=at - start, run=run, ns=ns, step=step, **fields))
             raw[i] = None
 

@@ -26,7 +26,7 @@ from hitl_lab import values
 from hitl_lab.errors import NotAGraph, UnsupportedLangGraph
 from hitl_lab.tracing import events as ev
 from hitl_lab.tracing import reading, shapes, sources
-from hitl_lab.tracing.observer import LoopObserver
+from hitl_lab.tracing.observer import InfoData, LoopObserver
 from hitl_lab.tracing.recorder import CURRENT, Recorder
 
 SUPPORTED = ((1, 0, 0), (1, 3))
@@ -241,11 +241,15 @@ class _Send:
         self.observer, self.task, self.send = observer, task, send
 
     def __call__(self, writes: Any) -> None:
-        writes = writes if isinstance(writes, list | tuple) else list(writes)
-        _check(self.observer)
+        if type(writes) is not list:
+            writes = list(writes)
+        observer = self.observer
+        if observer.recorder.gates is not None:
+            _check(observer)
         self.send(writes)
-        via, source = _via(sys._getframe(1))
-        self.observer.sent(self.task, writes, via, source)
+        frame = sys._getframe(1)
+        via, source = ("return", None) if _sender(frame.f_code) == "return" else _via(frame)
+        observer.sent(self.task, writes, via, source)
 
 
 _SENDERS = {"langgraph/pregel/_write.py": "return", "langgraph/types.py": "interrupt()", "langgraph/pregel/_retry.py": ""}
@@ -452,7 +456,7 @@ class _Traced:
         try:
             tasks = getattr(self, "tasks", {})
             infos = [_info(self, task) for task in tasks.values()]
-            self.observer.ticked(self.step, self.status, more, infos, tasks)
+            self.observer.ticked(self.step, self.status, more, infos, tasks.values())
             for task in tasks.values():
                 _instrument(self.observer, task)
         except Exception as exc:
@@ -571,7 +575,7 @@ class _Traced:
             if self.checkpointer and self.graph is not None:
                 config = reading.head_config(self.config, keep=K.CONFIG_KEY_CHECKPOINTER)
                 state, tuple_, error = yield from reading.read_state(self.graph, self.checkpointer, config)
-            if observer.status != "error":
+            if observer.status not in ("error", "out_of_steps"):  # out of steps: GraphRecursionError comes instead
                 observer.returned(self.action, reading.phantoms(observer, state))
             if self.checkpointer:
                 thread = self.config.get(CONF, {}).get(K.CONFIG_KEY_THREAD_ID)
@@ -787,7 +791,7 @@ def _checkpoint_arg(args: tuple[Any, ...]) -> str:
     return args[-3]["id"]
 
 
-def _info(loop: Any, task: Any) -> ev.TaskInfo:
+def _info(loop: Any, task: Any) -> InfoData:
     path = task.path
     if path and path[0] == "__pregel_push":
         function = getattr(path[-1], "func", None)
@@ -798,7 +802,7 @@ def _info(loop: Any, task: Any) -> ev.TaskInfo:
         kind, arg, source = "pull", None, _node_source(loop, task.name)
     tags = task.config.get("tags") if task.config else None
     hidden = bool(tags) and "langsmith:hidden" in tags
-    return ev.TaskInfo(task.id, task.name, kind, tuple(task.triggers), bool(task.writes), hidden, arg, source)
+    return task.id, task.name, kind, tuple(task.triggers), bool(task.writes), hidden, arg, source
 
 
 def _node_source(loop: Any, name: str) -> ev.Source | None:
@@ -975,6 +979,8 @@ class TracedRunner(R.PregelRunner):
         gates.batch(self.loop.strand, [(t.id, t.name) for t in tasks], room or None)
 
     def commit(self, task: Any, *args: Any, **kwargs: Any) -> Any:
+        if self.loop.is_cut_off():
+            return None  # the pool that would hand the writes to the saver may be gone, too
         exc = kwargs.get("exception", args[0] if args else None)
         put = self.put_writes()
         before = getattr(_local, "commit", None)
