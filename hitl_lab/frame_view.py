@@ -12,7 +12,7 @@ TASKS_SHOWN = 8
 WRITES_SHOWN = 40
 POINTS_SHOWN = 6
 ROWS_SHOWN = 40
-LEDGER_SHOWN = 12
+LEDGER_SHOWN = 10
 LIST_LIMIT = 60  # items of a list value that are kept, as hitl_lab.values.ITEMS_LIMIT
 
 

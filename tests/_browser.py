@@ -19,14 +19,18 @@ FLAGS = (
 ).split()
 
 
+def system_chromium():
+    """Return the path of an installed Chromium, None to let Playwright look for its own."""
+    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
 @pytest.fixture(scope="session")
 def chromium():
     """A running Chromium: the system's, else the one Playwright brought. Without either the test is skipped."""
     sync_api = pytest.importorskip("playwright.sync_api")
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     with sync_api.sync_playwright() as playwright:
         try:
-            browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
+            browser = playwright.chromium.launch(executable_path=system_chromium(), args=FLAGS)
         except sync_api.Error as exc:
             if os.environ.get("CI") == "true":
                 raise
@@ -102,8 +106,13 @@ class Lab:
         page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']", timeout=60_000)
 
     def run_all(self, page):
-        page.click(".jp-Notebook .jp-Cell .jp-InputArea-editor >> nth=0")
-        command(page, "notebook:run-all-cells")
+        """Run all cells once the notebook is ready for it: before, the command is lost without a word."""
+        page.evaluate(
+            """async () => { const panel = window.jupyterapp.shell.currentWidget;
+                await Promise.all([panel.context.ready, panel.revealed, panel.sessionContext.ready]);
+                await panel.sessionContext.session.kernel.info;
+                window.jupyterapp.commands.execute('notebook:run-all-cells'); }"""
+        )
 
 
 def command(page, id):
@@ -126,6 +135,10 @@ def lab(tmp_path_factory):
         "JUPYTER_TOKEN": token,
     }
     args = [*jupyter.command(folder, port=8950, browser=False), "--LabApp.expose_app_in_browser=True"]
+    # All cells in the page, not only those that are scrolled to.
+    tracker = home / "settings" / "@jupyterlab" / "notebook-extension" / "tracker.jupyterlab-settings"
+    tracker.parent.mkdir(parents=True)
+    tracker.write_text('{"windowingMode": "none"}')
     log = open(home / "log", "w+")  # noqa: SIM115
     server = subprocess.Popen(args, env=env, stdout=log, stderr=subprocess.STDOUT, cwd=folder)
     try:

@@ -6,7 +6,8 @@ import sys
 
 import jsonschema
 import pytest
-from _traces import LESSONS, SOME, long_trace, traced
+from _made import long_trace
+from _traces import LESSONS, SOME, traced
 
 from hitl_lab import frames as fr
 from hitl_lab import values

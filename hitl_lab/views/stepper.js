@@ -18,7 +18,7 @@ The contract with Python
 
 // ---------------------------------------------------------------- twin of hitl_lab/frame_view.py
 
-const TASKS_SHOWN = 8, WRITES_SHOWN = 40, POINTS_SHOWN = 6, ROWS_SHOWN = 40, LEDGER_SHOWN = 12, LIST_LIMIT = 60;
+const TASKS_SHOWN = 8, WRITES_SHOWN = 40, POINTS_SHOWN = 6, ROWS_SHOWN = 40, LEDGER_SHOWN = 10, LIST_LIMIT = 60;
 
 function bisect(list, n, key = (x) => x) {
   let lo = 0, hi = list.length;
@@ -42,7 +42,7 @@ export class Index {
     this.taskWrites = lists(doc.tasks); this.taskStates = lists(doc.tasks); this.nodeStates = lists(doc.nodes);
     this.heads = new Map(); this.points = new Map(); this.pointsAt = new Map(); this.pointMade = new Map(); this.pointSaved = new Map();
     this.batches = new Map(); this.channels = new Map(); this.returned = new Map(); this.reads = new Map();
-    this.known = new Map(); // space -> channel values after each 32nd change, filled when asked for
+    this.known = new Map(); // space -> channel values after each 8th change, filled when asked for
     this.graphNodes = lists(doc.graphs);
     doc.nodes.forEach((node, i) => this.graphNodes[node.graph].push(i));
     doc.events.forEach((event, n) => this.enter(n, event));
@@ -212,7 +212,7 @@ export function apply(before, delta) {
   return [...items.slice(0, half), -n, ...items.slice(items.length - half)];
 }
 
-const KEEP_EVERY = 32;
+const KEEP_EVERY = 8;
 
 function valuesAt(index, space, n) {
   const entries = index.channels.get(space) || [], count = bisect(entries, n, first);
@@ -346,11 +346,12 @@ class Pane {
     this.id = `hl${++serial}`;
     this.opened = new Set();
     this.title = title;
-    const section = (name, heading, extra = "") => {
+    const section = (name, heading) => {
       const id = `${this.id}-${name}`;
       this[`${name}Head`] = make(compact ? "h4" : "h3", { id, class: "hl-h" }, heading);
       this[name] = make("div", { class: "hl-body" });
-      return make("section", { class: `hl-${name} ${extra}`, "aria-labelledby": id }, this[`${name}Head`], this[name]);
+      // In a comparison each name stands several times, so there they are groups, not landmarks.
+      return make(compact ? "div" : "section", { class: `hl-sec hl-${name}`, "aria-labelledby": id, role: compact && "group" }, this[`${name}Head`], this[name]);
     };
     this.sub = make("p", { class: "hl-sub" });
     this.ribbon = make("ol", { class: "hl-ribbon", "aria-label": "phases of a superstep" });
@@ -377,6 +378,7 @@ class Pane {
     this.doc = doc;
     this.index = new Index(doc);
     this.drawn = null;
+    this.sourceShown = null;
   }
 
   /** Show step k, from 0; null: nothing here at this place of a comparison. */
@@ -386,6 +388,7 @@ class Pane {
       this.ribbon.replaceChildren();
       for (const part of [this.where, this.place, this.graph, this.writes, this.saved]) part.replaceChildren();
       this.say.replaceChildren(k === null ? "Not begun." : "Nothing is recorded yet.");
+      this.sourceShown = null;
       for (const box of [this.changedBox, this.returnedBox, this.sourceBox, this.ledgerBox]) box.hidden = true;
       return;
     }
@@ -627,7 +630,7 @@ class Pane {
     const number = entry ? entry.value : row.value;
     const what = `${row.channel} at ${cp.name}`;
     const plain = entry && entry.control && this.doc.values[number][0] === "None";
-    return make("li", { class: `hl-row${row.new ? " hl-new" : ""}${entry && entry.control ? " hl-control" : ""}`, "data-row": row.channel },
+    return make("li", { class: `hl-row${row.saved ? "" : " hl-wait"}${row.new ? " hl-new" : ""}${entry && entry.control ? " hl-control" : ""}`, "data-row": row.channel },
       make("div", { class: "hl-wline" },
         entry && entry.name && make("span", { class: "hl-id" }, entry.name), make("span", { class: "hl-ch" }, row.channel),
         make("span", { class: "hl-via" }, task ? `pending write of ${[task.name, task.node].filter(Boolean).join(" ")}` : "pending write of no task"),
@@ -647,7 +650,7 @@ class Pane {
 
   showChanged(view) {
     this.changedBox.hidden = !view.channels.length && !view.diff.length;
-    if (this.changedBox.hidden) return;
+    if (this.changedBox.hidden) { this.changed.replaceChildren(); return; }
     this.changedHead.textContent = view.only_returned ? "Channels · shown in the return only" : `Channels${view.path ? ` · ${view.path}` : ""}`;
     const lines = view.diff.map(([path, before, after], i) => make("li", {},
       make("span", { class: "hl-path" }, path),
@@ -668,7 +671,7 @@ class Pane {
   showReturned(view) {
     const r = view.returned;
     this.returnedBox.hidden = !r || !r.returned;
-    if (this.returnedBox.hidden) return;
+    if (this.returnedBox.hidden) { this.returned.replaceChildren(); return; }
     const call = r.returned.call;
     this.returnedHead.textContent = `${call} returned · get_state() reads`;
     if (!r.read || !r.read.lines) {
@@ -689,7 +692,7 @@ class Pane {
     if (!rows.length) rows.push(make("tr", {}, make("td", { colspan: 3 }, "Both are empty.")));
     this.returned.replaceChildren(scroller(make("table", { class: "hl-table" },
       make("thead", {}, make("tr", {}, ...["where", `${call} returned`, "get_state() reads"].map((t) => make("th", { scope: "col" }, t)))),
-      make("tbody", {}, ...rows)), "returned against saved"));
+      make("tbody", {}, ...rows)), "returned against saved", this.title));
   }
 
   // ---- source
@@ -697,12 +700,15 @@ class Pane {
   showSource(view) {
     const source = view.source === null ? null : this.doc.sources[view.source];
     this.sourceBox.hidden = !this.doc.sources.length;
-    if (this.sourceBox.hidden) return;
+    if (this.sourceBox.hidden) { this.sourceShown = null; this.source.replaceChildren(); return; }
     if (!source) {
+      this.sourceShown = null;
       this.sourceHead.textContent = "Installed source";
       this.source.replaceChildren(make("p", { class: "hl-empty" }, "No function of LangGraph to show for this step."));
       return;
     }
+    if (this.sourceShown === source) return; // most steps go on in the same function, and scrolling costs a layout
+    this.sourceShown = source;
     this.sourceHead.replaceChildren("Installed source · ", make("code", {}, source.function));
     const marked = new Set(source.deciding);
     let previous = null;
@@ -717,14 +723,15 @@ class Pane {
     const code = make("pre", { class: "hl-code", tabindex: 0, role: "region", "aria-label": `source of ${source.function}` }, ...lines);
     this.source.replaceChildren(make("p", { class: "hl-file" }, about), code);
     const hit = code.querySelector(".hl-hit");
-    if (hit) code.scrollTop = Math.max(0, hit.offsetTop - code.offsetTop - 66);
+    // In the next frame: reading a position here would lay the page out once more in each step.
+    if (hit) requestAnimationFrame(() => { code.scrollTop = Math.max(0, hit.offsetTop - code.offsetTop - 66); });
   }
 
   // ---- ledger
 
   showLedger(view) {
     this.ledgerBox.hidden = !view.ledger.rows.length;
-    if (this.ledgerBox.hidden) return;
+    if (this.ledgerBox.hidden) { this.ledger.replaceChildren(); return; }
     const rows = view.ledger.rows.map((row) => {
       const entry = this.doc.writes[row.write], task = entry.task >= 0 ? this.doc.tasks[entry.task] : null;
       const node = task ? (task.path ? `${task.path}/${task.node}` : task.node) : "";
@@ -735,13 +742,13 @@ class Pane {
         ...cells.map(([text, tone]) => make("td", { class: tone ? `hl-t-${tone}` : "" }, text || "·")));
     });
     const head = ["write", "fate", ...this.doc.columns].map((t) => make("th", { scope: "col" }, t));
-    this.ledger.replaceChildren(scroller(make("table", { class: "hl-table" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)), "ledger so far"),
+    this.ledger.replaceChildren(scroller(make("table", { class: "hl-table" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)), "ledger so far", this.title),
       view.ledger.more ? make("p", { class: "hl-note" }, `… ${plural(view.ledger.more, "earlier write")} not shown here: see trace.ledger`) : "");
   }
 }
 
-function scroller(child, label) {
-  return make("div", { class: "hl-scroll", tabindex: 0, role: "region", "aria-label": label }, child);
+function scroller(child, label, of = null) {
+  return make("div", { class: "hl-scroll", tabindex: 0, role: "region", "aria-label": of ? `${label}: ${of}` : label }, child);
 }
 
 // ---------------------------------------------------------------- the player: navigation over one pane or several
