@@ -44,8 +44,8 @@ def split(case: Case, path: str, channel: str) -> Advice:
     ])  # fmt: skip
     text = (
         f"Split the node: return `{channel}` from a node of its own before `{name}`, so that `after_tick` applies "
-        "it and a checkpoint holds it before the pause. If only the person who answers needs the value, put it into the "
-        f'question: `interrupt({{..., "{channel}": ...}})`.'
+        "it and a checkpoint holds it before the pause. If only the person who answers needs the value, put it into "
+        f'the question: `interrupt({{..., "{channel}": ...}})`.'
     )
     return Advice(text, "A", sketch)
 

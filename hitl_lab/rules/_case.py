@@ -148,7 +148,9 @@ class Case:
     def call_of(self, action: Action) -> Place | None:
         """Return the user's line that called invoke, stream or update_state."""
         source = getattr(action.started, "source", None)
-        return Place(getattr(action.started, "action", "call"), source) if source is not None else None
+        if source is None or source.file.endswith("hitl_lab/running.py"):  # the command line called, not the user
+            return None
+        return Place(getattr(action.started, "action", "call"), source)
 
     def predecessors(self, path: str) -> tuple[str, ...]:
         """Return the nodes with an edge to a node, "START" for the entry; () if the trace does not tell the graph."""
