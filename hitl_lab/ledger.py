@@ -352,9 +352,12 @@ class _Book:
         stored = {item.write for item in event.pending if item.write is not None}
         unknown = {item.channel for item in event.pending if item.write is None}
         for row in self.order:
-            if row.fate == PENDING and row.thread == event.thread and row.ns == event.ns and row.channel != RESULT:
-                if row.key not in stored and row.channel not in unknown:
-                    self.discard(row, event, action, f"after {action.label} the checkpointer does not give it back")
+            if row.thread != event.thread or row.ns != event.ns or row.channel == RESULT or row.key is None:
+                continue
+            if row.fate == PENDING and row.key not in stored and row.channel not in unknown:
+                self.discard(row, event, action, f"after {action.label} the checkpointer does not give it back")
+            elif row.fate in (DISCARDED, DROPPED) and row.key in stored:
+                row.fate, row.decided_at, row.discarded_by, row.where, row.reason = PENDING, event.n, None, None, ""
             if row.action_key == event.run and row.key is not None and len(row.ns) == len(event.ns) and not event.error:
                 row.in_state = row.fate == APPLIED or row.key in stored
 

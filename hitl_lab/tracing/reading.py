@@ -148,9 +148,9 @@ def pending_rows(observer: LoopObserver, tuple_: Any) -> tuple[ev.Row, ...]:
     for tid, channel, value in tuple_.pending_writes or ():
         null = str(tid) == observer.null_task
         name = null_id(tuple_.checkpoint["id"]) if null else str(tid)
-        rows = known.setdefault(name, list(recorder.pending.get(name, ())))
-        at = next((i for i, row in enumerate(rows) if row[0] == channel), None)
-        key = rows.pop(at)[1] if at is not None else None
+        if name not in known:
+            known[name] = recorder.stored_rows(name)
+        key = recorder.take(known[name], channel, value)
         kept = recorder.snap(channel, value) if key is None else None
         out.append(ev.Row(channel, key, kept, "" if null else str(tid)))
     return tuple(out)
