@@ -7,10 +7,11 @@ resume is a real one, by a fresh graph on a fresh checkpointer.
 from __future__ import annotations
 
 import contextlib
+import os
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -65,7 +66,7 @@ class Survivor:
         return f"{self.node} wrote {self.channel} = {values.show(self.value, 60)}: {self.place}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Crash:
     """What one killed process left, and what a resume did with it.
 
@@ -82,7 +83,7 @@ class Crash:
     rows: StoredRows
     question: bool
     next: tuple[str, ...]
-    resumed: Trace = field(repr=False)
+    resumed: Trace
     error: str | None = None
 
     @cached_property
@@ -150,6 +151,8 @@ class Crash:
         lines.append(f"  {self.rows.counts()}")
         lines.append(f"  resume: {self.error or self.resume}")
         return "\n".join(lines)
+
+    __repr__ = __str__
 
 
 def crash(
@@ -369,9 +372,12 @@ class Cell:
         return [self.tries[0].summary]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CrashTable:
-    """Outcomes by point, durability mode and saver. `str()` shows all; `text(stable=True)` hides what races."""
+    """Outcomes by point, durability mode and saver; in Jupyter a table whose cells open their traces.
+
+    `str()` shows all; `text(stable=True)` hides what races.
+    """
 
     cells: dict[tuple[str, str, str], Cell]
 
@@ -403,8 +409,27 @@ class CrashTable:
                     lines.append(f"    {durability if i == 0 else '':6} {line}")
         return "\n".join(lines)
 
+    def to_html(self, path: str | os.PathLike[str]) -> Path:
+        """Write the table as one self-contained HTML file; return its path."""
+        from hitl_lab.views.crash_view import summary
+
+        return summary(self).to_html(path)
+
     def __str__(self) -> str:
         return self.text()
+
+    __repr__ = __str__
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        bundle: dict[str, Any] = {"text/plain": self.text(stable=True)}
+        try:
+            from hitl_lab.views.crash_view import buttons
+
+            shown = buttons(self)._repr_mimebundle_(**kwargs)
+        except ImportError:  # no ipywidgets here
+            return bundle
+        data = shown[0] if isinstance(shown, tuple) else shown or {}
+        return {**data, **bundle}
 
 
 def in_words(at: str) -> str:

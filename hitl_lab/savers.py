@@ -24,7 +24,8 @@ class NoPostgres(HitlLabError):
 def postgres_dsn() -> str | None:
     """Return the address of a PostgreSQL server that answers, or None.
 
-    Source: the environment variable HITL_LAB_POSTGRES_DSN; else the server that `make postgres` started.
+    Source: the environment variable HITL_LAB_POSTGRES_DSN ("none": none is wanted); else the server that
+    `make postgres` started.
     """
     try:
         import langgraph.checkpoint.postgres  # noqa: F401
@@ -32,7 +33,7 @@ def postgres_dsn() -> str | None:
     except ImportError:
         return None
     dsn = _known_dsn()
-    if dsn is None:
+    if dsn in (None, "none"):
         return None
     try:
         psycopg.connect(dsn, connect_timeout=3).close()

@@ -45,7 +45,7 @@ class StoredRow:
     channel: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StoredRows:
     """The rows of a database, or of one thread in it.
 
@@ -94,6 +94,8 @@ class StoredRows:
         if adrift:
             lines.append(f"  {adrift} writes of checkpoints that are not there")
         return "\n".join(lines)
+
+    __repr__ = __str__  # a notebook shows it, and ids must not get there
 
 
 def _short(checkpoints: Iterable[StoredRow]) -> dict[tuple[str, str, str], str]:
