@@ -12,7 +12,7 @@ export LANGCHAIN_TRACING_V2 = false
 export HITL_LAB_VENV = $(VENV)
 
 .DEFAULT_GOAL := help
-.PHONY: help ready lab test check notebooks lock postgres postgres-stop versions bench site clean
+.PHONY: help ready lab test check notebooks lock postgres postgres-stop versions bench site site-check clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -63,10 +63,13 @@ versions: ready  ## run the tracer's tests on every supported LangGraph and prin
 bench: ready  ## measure what recording costs
 	$(PY) bench/run.py
 
-site: ready  ## build the documentation into docs/_build/html
-	$(PY) -m sphinx -q -W --keep-going -b html docs docs/_build/html
-	@echo "docs/_build/html/index.html"
+site: ready  ## build the documentation into site/: open site/index.html, no server needed
+	$(PY) scripts/build_site.py --jobs $(JOBS)
+
+site-check: ready  ## check the built site: links, anchors, and its steppers in a browser without a network
+	$(PY) scripts/check_site.py site
+	$(PY) -m pytest -p no:nbval -q tests/test_site.py
 
 clean:  ## delete what was built; your notebooks and .venv stay
-	rm -rf .run build dist docs/_build docs/notebooks .pytest_cache .ruff_cache .hypothesis
+	rm -rf .run build dist site .pytest_cache .ruff_cache .hypothesis
 	find hitl_lab tests scripts notebooks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,33 +1,50 @@
-"""Sphinx configuration: a static site that needs no kernel and asks no other host for anything."""
+"""Sphinx configuration: a static site that needs no kernel and asks no other host for anything.
 
-import shutil
-from pathlib import Path
-
-HERE = Path(__file__).parent
-ROOT = HERE.parent
+`make site` (scripts/build_site.py) puts these pages, the notebooks and the pages made from the code together and
+builds them.
+"""
 
 project = "hitl_lab"
 author = "the hitl_lab authors"
 project_copyright = "2026, the hitl_lab authors"
-extensions = ["myst_nb"]
-exclude_patterns = ["_build"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["_build", "made"]
 
 html_theme = "sphinx_book_theme"
 html_title = "hitl_lab"
+html_static_path = ["_static"]
+html_extra_path = ["made/extra"]
+html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_show_sourcelink = False
-html_theme_options = {"use_download_button": False, "use_fullscreen_button": False}
+html_copy_source = False
+html_theme_options = {
+    "use_download_button": False,
+    "use_fullscreen_button": False,
+    "show_toc_level": 2,
+    "navbar_persistent": [],  # the search field stands in the side bar
+    "pygments_light_style": "a11y-light",
+    "pygments_dark_style": "a11y-dark",
+}
+# Without it the theme complains on the console of each reader's first page.
+html_context = {"default_mode": "auto"}
 
-# The outputs stored in the notebooks are the ones the tests compare with the installed LangGraph.
+# The notebooks come with their outputs: scripts/build_site.py has run them.
 nb_execution_mode = "off"
 # Its default loads require.js and the widget manager from a CDN: blank without a network, and a request to another host.
 nb_ipywidgets_js = {}
-myst_heading_anchors = 3
-# A notebook's output has its own types; a type unknown here falls back to text.
-suppress_warnings = ["mystnb.unknown_mime_type"]
+nb_code_prompt_show = "Predict first, then open"
+nb_code_prompt_hide = "Close"
+nb_merge_streams = True
 
-# Sphinx reads below its own folder only.
-_copies = HERE / "notebooks"
-shutil.rmtree(_copies, ignore_errors=True)
-_copies.mkdir()
-for _notebook in (ROOT / "notebooks").glob("*.ipynb"):
-    shutil.copy(_notebook, _copies)
+myst_heading_anchors = 4
+myst_enable_extensions = ["colon_fence", "deflist"]
+# Quotes stay as they are typed: many stand around code.
+smartquotes = False
+# A docstring's single backticks are code, as in Markdown.
+default_role = "code"
+autodoc_member_order = "bysource"
+autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented"
+autodoc_preserve_defaults = True
+

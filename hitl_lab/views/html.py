@@ -31,10 +31,29 @@ def embed(document: dict[str, Any]) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def page(document: dict[str, Any], *, text: str = "") -> str:
+def instead_of_widgets() -> bool:
+    """Whether views show themselves as HTML players instead of widgets: the environment has HITL_LAB_VIEW=html.
+
+    The documentation's site is built so: a page without a kernel cannot show a widget.
+    """
+    return os.environ.get("HITL_LAB_VIEW") == "html"
+
+
+def frame(document: dict[str, Any], *, text: str) -> str:
+    """Return the page in an <iframe>, with its text folded below it, to stand in a page of another's style."""
+    title = escape(_printable(document["title"]))
+    inner = escape(page(document, text=text, framed=True))
+    return (
+        f'<iframe class="hitl-player" title="{title}" srcdoc="{inner}" loading="lazy" '
+        'style="width:100%;height:640px;border:0"></iframe>\n'
+        f'<details class="hitl-twin"><summary>The same as text</summary><pre>{escape(_printable(text))}</pre></details>'
+    )
+
+
+def page(document: dict[str, Any], *, text: str = "", framed: bool = False) -> str:
     """Return the whole page for a document of frames, of a comparison, or of a table.
 
-    text: the same as plain text, shown where scripts do not run.
+    text: the same as plain text, shown where scripts do not run. framed: without a background and a margin.
     """
     module = script().replace("</script", "<\\/script") + "\nmountPage();\n"
     css = style().replace("</style", "<\\/style")
@@ -49,7 +68,7 @@ def page(document: dict[str, Any], *, text: str = "") -> str:
 <title>{title}</title>
 <style>{css}</style>
 </head>
-<body class="hl-page">
+<body class="hl-page{" hl-framed" * framed}">
 <main>
 <h1 class="hl-offscreen">{title}</h1>
 <div id="hitl-lab"><noscript><pre>{escape(_printable(text))}</pre></noscript></div>

@@ -50,6 +50,8 @@ class View(anywidget.AnyWidget):
         return self._text
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        if html.instead_of_widgets():
+            return {"text/plain": self._text, "text/html": html.frame(self._plain, text=self._text)}
         bundle = super()._repr_mimebundle_(**kwargs)
         data = bundle[0] if isinstance(bundle, tuple) else bundle
         if data is not None:
