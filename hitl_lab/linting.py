@@ -196,20 +196,22 @@ class _Function:
 
     def call(self, node: ast.Call) -> Iterator[Hint]:
         name = _dotted(node.func)
-        first, last = name.split(".", 1)[0], name.rsplit(".", 1)[-1]
+        last = name.rsplit(".", 1)[-1]
         shown = f"{name or ast.unparse(node.func)[:40]}(...)"
         if self.is_send(node) or last in ("push_message", "push_ui_message"):
             yield self.hint("HL102", node, shown)
-        elif last == "effect" and first in ("effect", "hitl_lab"):
-            yield self.hint("HL101", node, shown)
         elif last in _CHANGES and isinstance(node.func, ast.Attribute):
             yield from self.change(node, node.func.value, shown)
-        elif (last in ("put", "aput", "delete", "adelete") and "store" in name.lower()) or self.acts(name) or (last == "open" and _opens_to_write(node)):
+        elif self.acts(name) or (last == "open" and _opens_to_write(node)):
             yield self.hint("HL101", node, shown)
 
     def acts(self, name: str) -> bool:
         first, _, rest = name.partition(".")
         last = name.rsplit(".", 1)[-1]
+        if name in ("effect", "hitl_lab.effect"):
+            return True
+        if last in ("put", "aput", "delete", "adelete") and "store" in name.lower():
+            return True
         if rest and first in _MODULES:
             return last not in ("get", "head")
         return bool((rest and last in _METHODS) or name in _FUNCTIONS or _VERB.match(last))

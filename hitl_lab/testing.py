@@ -76,13 +76,9 @@ def assert_survives_pause(trace: Trace, channel: str) -> None:
         if channel in returned.phantom:
             out += [f"{action.label} ({action.name}): {channel!r} was returned, but this is not what is saved:"]
             out += _diff(given, saved)
-    rows = [
-        r
-        for r in trace.ledger
-        if r.channel == channel
-        and r.fate in ("dropped", "discarded", "lost")
-        and r.action_key in {a.key for a in paused}
-    ]
+    keys = {a.key for a in paused}
+    gone = (r for r in trace.ledger if r.channel == channel and r.fate in ("dropped", "discarded", "lost"))
+    rows = [r for r in gone if r.action_key in keys]
     if not out and not rows:
         return
     if rows and not out:
@@ -142,7 +138,7 @@ def _ran(trace: Trace) -> None:
     __tracebackhide__ = True
     if not trace.story.runs:
         raise AssertionError(
-            "no run reached LangGraph while the trace was recorded: the graph ran before it, in another process, or not."
+            "no run reached LangGraph while the trace was recorded: it ran before, in another process, or not at all."
         )
 
 
@@ -152,7 +148,7 @@ def _runs(trace: Trace) -> str:
 
 def _diff(given: Any, saved: Any) -> list[str]:
     a, b = (_lines(v) for v in (saved, given))
-    return [line for line in difflib.unified_diff(a, b, "saved (get_state)", "returned", n=2, lineterm="")]
+    return list(difflib.unified_diff(a, b, "saved (get_state)", "returned", n=2, lineterm=""))
 
 
 def _lines(value: Any) -> list[str]:
