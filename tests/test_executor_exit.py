@@ -71,6 +71,21 @@ def child(tmp_path, body, asynchronous=False, names="('a', 'b', 'c')", move="ste
     return [*lines, *rest.split("\n")], errors, took
 
 
+def in_time(took):
+    """Whether a process ended within 2 s, or, on a machine that is busy, 1 s after one that imports the same only."""
+    return took < 2 or took < 1 + least()
+
+
+def least():
+    """How long a process without an executor takes to end, in seconds."""
+    code = "import hitl_lab, langgraph.graph; hitl_lab.record; print('now', flush=True)"
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    process.stdout.readline()
+    asked = time.monotonic()
+    process.communicate(timeout=60)
+    return time.monotonic() - asked
+
+
 def saved_errors(tmp_path):
     with sqlite3.connect(tmp_path / "db.sqlite") as db:
         try:
@@ -84,7 +99,7 @@ def saved_errors(tmp_path):
 @pytest.mark.parametrize("move", MOVES.values(), ids=list(MOVES))
 def test_the_interpreter_ends_while_a_run_stands(tmp_path, asynchronous, names, move):
     _, errors, took = child(tmp_path, "print('now', flush=True)", asynchronous, names, move)
-    assert took < 2, errors
+    assert in_time(took), errors
     assert errors == ""
     assert not saved_errors(tmp_path)
 
@@ -93,7 +108,7 @@ def test_the_interpreter_ends_while_a_run_stands(tmp_path, asynchronous, names, 
 def test_an_exception_ends_the_program_while_a_run_stands(tmp_path, asynchronous):
     body = "print('now', flush=True)\nraise ValueError('mine')"
     _, errors, took = child(tmp_path, body, asynchronous, expect=1)
-    assert took < 2
+    assert in_time(took)
     assert errors.rstrip().endswith("ValueError: mine")
     assert not saved_errors(tmp_path)
 
@@ -111,7 +126,7 @@ def test_an_executor_that_is_dropped_lets_its_threads_go(tmp_path, asynchronous,
     """
     lines, errors, took = child(tmp_path, body, asynchronous, move=move)
     assert lines[0] == "True True True True []"
-    assert took < 2
+    assert in_time(took)
     assert errors == ""
     assert not saved_errors(tmp_path)
 
@@ -148,7 +163,7 @@ def test_a_keyboard_interrupt_in_step_keeps_the_executor(tmp_path, asynchronous)
     lines, errors, took = child(tmp_path, body, asynchronous)
     assert lines[0].startswith("interrupted TracedExecutor of LangGraph, run 1: it stands after tick")
     assert lines[1:3] == ["[execute] `slow` returned.", "{'log': ['slow']}"]
-    assert took < 2
+    assert in_time(took)
     assert errors == ""
 
 
@@ -177,7 +192,7 @@ def test_a_node_at_work_does_not_hold_the_end_up(tmp_path, asynchronous):
         print('now', flush=True)
     """
     _, errors, took = child(tmp_path, body, asynchronous)
-    assert took < 2, errors
+    assert in_time(took), errors
     assert errors == ""
 
 
@@ -203,7 +218,7 @@ def test_a_kernel_that_is_shut_down_ends(tmp_path, asynchronous):
         asked = time.monotonic()
         client.shutdown()
         process.wait(10)
-        assert time.monotonic() - asked < 2
+        assert in_time(time.monotonic() - asked)
         assert not saved_errors(tmp_path)
     finally:
         client.stop_channels()

@@ -24,6 +24,9 @@ from hitl_lab.errors import ExecutorError
 from hitl_lab.tracing.gates import Gates, LetGo
 from hitl_lab.tracing.recorder import Recorder, recording
 
+EXIT_SECONDS = 0.4
+"""How long the end of the process waits for runs that were let go; one that stood at a gate ends in milliseconds."""
+
 _live: weakref.WeakSet[Worker] = weakref.WeakSet()
 
 
@@ -202,7 +205,7 @@ def _at_exit() -> None:
     workers = list(_live)
     for worker in workers:
         worker.let_go()
-    until = time.monotonic() + 1.0
+    until = time.monotonic() + EXIT_SECONDS
     for worker in workers:
         if worker.join(max(0.0, until - time.monotonic())):
             continue
