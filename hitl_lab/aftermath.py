@@ -46,10 +46,12 @@ class Aftermath:
         return self.place_of[row.action_key], row.wrote_at
 
     def over(self, row: Row) -> int | None:
-        """Return the place of the first action after which get_state() does not list the row's node as next."""
-        mine = self.place_of[row.action_key]
+        """Return the place of the first action after which get_state() does not list the row's node as next.
+
+        Only from the moment the row was dropped or discarded: before, a finished task is not next because it is done.
+        """
         for at, read in self.reads:
-            if at < mine or read.thread != row.thread or read.error or row.ns[: len(read.ns)] != read.ns:
+            if read.n < row.decided_at or read.thread != row.thread or read.error or row.ns[: len(read.ns)] != read.ns:
                 continue
             if _below(row, len(read.ns)) not in read.next:
                 return at
