@@ -7,8 +7,9 @@ import secrets
 import shutil
 import subprocess
 import time
+import urllib.error
 import urllib.request
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -158,7 +159,10 @@ def _address(runtime, server, log):
             told = json.loads(file.read_text() or "{}")
             if told.get("port"):
                 url = f"http://127.0.0.1:{told['port']}"
-                with urllib.request.urlopen(f"{url}/api/status?token={told['token']}", timeout=30):
+                # The file is there a moment before the server listens.
+                with suppress(urllib.error.URLError), urllib.request.urlopen(
+                    f"{url}/api/status?token={told['token']}", timeout=30
+                ):
                     return url
         assert server.poll() is None, log.seek(0) or log.read()
         time.sleep(0.1)
