@@ -875,8 +875,8 @@ export class Player {
     this.where.textContent = `${this.size ? next : 0} of ${this.size}`;
     this.slider.value = next;
     this.slider.setAttribute("aria-valuetext", `step ${next} of ${this.size}`);
-    this.buttons[0].disabled = this.buttons[1].disabled = next <= 1;
-    this.buttons[2].disabled = this.buttons[3].disabled = next >= this.size;
+    // Not `disabled`: a button that is switched off while it has the focus swallows the keys.
+    this.buttons.forEach((button, i) => button.setAttribute("aria-disabled", i < 2 ? next <= 1 : next >= this.size));
     if (!this.rows) {
       const run = this.panes[0].view ? this.panes[0].view.run : 0;
       [...this.parts.children].forEach((part, i) => part.setAttribute("aria-current", i === run ? "true" : "false"));
@@ -1030,47 +1030,60 @@ export function mountPage() {
 
 // ---------------------------------------------------------------- the Jupyter widget (anywidget)
 
-const documents = new WeakMap(); // model -> its document with all that was appended
+// anywidget gives each view a model object of its own, so what they share hangs on the bytes, which are the same object.
+const documents = new WeakMap(); // bytes -> {doc with all that was appended, views to tell}
 
-function read(model) {
+function shared(model) {
   const bytes = model.get("document");
-  const text = new TextDecoder().decode(bytes.buffer ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength) : bytes);
-  return JSON.parse(text);
+  let known = documents.get(bytes);
+  if (!known) {
+    const plain = bytes.buffer ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength) : new Uint8Array(bytes);
+    known = { doc: JSON.parse(new TextDecoder().decode(plain)), views: new Set() };
+    documents.set(bytes, known);
+  }
+  return known;
 }
 
 function initialize({ model }) {
-  documents.set(model, read(model));
-  model.on("change:document", () => { documents.set(model, read(model)); model.trigger("hitl:document"); });
   model.on("msg:custom", (message) => {
     if (!message || message.type !== "append") return;
-    documents.set(model, patched(documents.get(model), message.patch));
-    model.trigger("hitl:document");
+    const known = shared(model);
+    known.doc = patched(known.doc, message.patch);
+    for (const tell of known.views) tell();
   });
 }
 
 function render({ model, el }) {
   const root = make("div");
   el.append(root);
-  if (!documents.has(model)) initialize({ model });
+  let known = shared(model);
   const tell = (act) => { try { act(); } catch { /* no kernel any more: the page goes on without it */ } };
-  const view = mount(root, documents.get(model), {
+  const view = mount(root, known.doc, {
     position: model.get("position") || 1,
     onposition: (p) => tell(() => { if (model.get("position") !== p) { model.set("position", p); model.save_changes(); } }),
     oncontrol: (name) => tell(() => model.send({ type: "control", name })),
   });
   root.hitlLab = view;
-  const onDocument = () => view.setDocument(documents.get(model));
+  const refresh = () => view.setDocument(known.doc);
+  known.views.add(refresh);
+  const onDocument = () => {
+    known.views.delete(refresh);
+    known = shared(model);
+    known.views.add(refresh);
+    refresh();
+  };
   const onPosition = () => { if (view.go && view.position !== model.get("position")) { view.stop(); view.go(model.get("position"), false); } };
   const onControls = () => { if (view.setControls) view.setControls(model.get("controls") || []); };
   const onMessage = (message) => { if (message && message.type === "status" && view.setStatus) view.setStatus(message.text); };
-  model.on("hitl:document", onDocument);
+  model.on("change:document", onDocument);
   model.on("change:position", onPosition);
   model.on("change:controls", onControls);
   model.on("msg:custom", onMessage);
   onControls();
   return () => {
     if (view.stop) view.stop();
-    model.off("hitl:document", onDocument);
+    known.views.delete(refresh);
+    model.off("change:document", onDocument);
     model.off("change:position", onPosition);
     model.off("change:controls", onControls);
     model.off("msg:custom", onMessage);
