@@ -185,7 +185,7 @@ def crash(
         CannotRunThere, TookTooLong: the graph could not be run in another process.
         NoPostgres: no server is known.
     """
-    _check(at, durability)
+    _check(at, durability, saver)
     spelled = _child.spell(graph_factory)
     factory = _child.find(spelled)
     input, answer = _story(factory, input, answer)
@@ -203,12 +203,14 @@ def crash(
                     opened.delete_thread(thread)
 
 
-def _check(at: str, durability: str) -> None:
+def _check(at: str, durability: str, saver: str) -> None:
     point, _, node = at.partition(":")
     if point not in POINTS or (node and point in ("interrupt_chunk", "returned")):
         raise NoSuchPoint(f"{at!r} is no point to kill a process at. There are: {', '.join(POINTS)}.")
     if durability not in DURABILITIES:
         raise NoSuchPoint(f"{durability!r} is no durability mode. There are: {', '.join(DURABILITIES)}.")
+    if saver == "memory":
+        raise NoSuchPoint("InMemorySaver dies with its process: nothing of it can be looked at afterwards.")
 
 
 def _story(factory: Any, given: Any, answer: Any) -> tuple[Any, Any]:
@@ -224,8 +226,6 @@ def _place(saver: str) -> Iterator[tuple[str, str]]:
     """Yield the saver's name and where its database is, which both processes open."""
     if saver == "postgres" or "://" in saver:
         yield "postgres", savers.need_postgres(saver if "://" in saver else None)
-    elif saver == "memory":
-        raise NoSuchPoint("InMemorySaver dies with its process: nothing of it can be looked at afterwards.")
     elif saver != "sqlite":
         yield "sqlite", saver
     else:
@@ -470,7 +470,11 @@ def crash_table(
     """
     from concurrent.futures import ThreadPoolExecutor
 
+    # What cannot be done is said at once, not after the cells that can.
+    _child.find(_child.spell(graph_factory))
     keys = [(at, durability, saver) for saver in savers for at in points for durability in durabilities]
+    for at, durability, saver in keys:
+        _check(at, durability, saver)
 
     def cell(key: tuple[str, str, str]) -> Cell:
         at, durability, saver = key
@@ -482,4 +486,8 @@ def crash_table(
         return Cell(tuple(tries))
 
     with ThreadPoolExecutor(max_workers=jobs) as pool:
-        return CrashTable(dict(zip(keys, pool.map(cell, keys), strict=True)))
+        try:
+            return CrashTable(dict(zip(keys, pool.map(cell, keys), strict=True)))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)  # an interrupt of the kernel ends it soon
+            raise

@@ -159,6 +159,7 @@ def test_no_database_at_all(tmp_path):
     assert (type(raised), str(raised)) == (sqlite3.DatabaseError, "file is not a database")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="no limit on the size of a file here")
 def test_a_disk_that_is_full_for_the_trace_file_too(tmp_path):
     # RLIMIT_FSIZE holds for a whole process, and for the trace file as well as for the database.
@@ -189,6 +190,7 @@ with savers.sqlite({str(tmp_path / "c.sqlite")!r}) as saver:
     assert len(Trace.load(tmp_path / "t.jsonl")) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="kill -9")
 @pytest.mark.parametrize("name", ["trace.jsonl", "trace.jsonl.gz"])
 def test_kill_9_in_the_middle_of_a_trace_file(tmp_path, name):

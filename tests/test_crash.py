@@ -12,6 +12,7 @@ from hitl_lab.trace import Trace
 from hitl_lab.tracing import events as ev
 
 FIX_A = "fix_a_split_node"
+SLOW = pytest.mark.slow  # a process of its own is over a second
 
 
 def places(found):
@@ -46,6 +47,7 @@ def test_in_the_node_that_asks_exit_has_saved_nothing():
     assert found.resume == "draft attach review → asks"
 
 
+@SLOW
 @pytest.mark.parametrize("durability", ["async", "exit"])
 def test_once_invoke_returned_all_is_saved(durability):
     found = crash(FIX_A, at="returned", durability=durability)
@@ -53,6 +55,7 @@ def test_once_invoke_returned_all_is_saved(durability):
     assert (found.question, found.unawaited, found.resume) == (True, (), "review → done")
 
 
+@SLOW
 def test_after_the_put_of_a_nodes_checkpoint():
     found = crash(FIX_A, at="put:attach")
     assert places(found)[-1] == ("attach", "checkpoint")
@@ -60,6 +63,7 @@ def test_after_the_put_of_a_nodes_checkpoint():
     assert found.killed.events[-1].kind in ("saver_put", "checkpoint")
 
 
+@SLOW
 def test_a_point_that_is_not_reached():
     found = crash(FIX_A, at="in_node:nobody")
     assert not found.reached
@@ -67,6 +71,7 @@ def test_a_point_that_is_not_reached():
     assert str(found) == "Not killed before nobody runs, durability sync, sqlite: the run never came there."
 
 
+@SLOW
 def test_both_processes_are_one_trace():
     found = crash("parallel_sibling", at="put_writes:lookup")
     assert [(a.label, a.status) for a in found.trace.story.actions] == [("run 1", "running"), ("run 2", "done")]
@@ -76,6 +81,7 @@ def test_both_processes_are_one_trace():
     assert [row.fate for row in found.trace.ledger.where(node="lookup")] == ["applied"]
 
 
+@SLOW
 def test_a_table_shows_what_races_as_counts():
     table = crash_table(points=("in_node", "interrupt_chunk"), durabilities=("sync", "exit"), times=2)
     steady, racing = table["in_node", "sync"], table["interrupt_chunk", "sync"]
@@ -206,6 +212,7 @@ def my_graph(tmp_path, monkeypatch):
     sys.modules.pop("my_own_graph", None)
 
 
+@SLOW
 @pytest.mark.parametrize("spell", ["build", "graph"])
 def test_a_factory_or_a_graph_in_a_module(my_graph, spell):
     found = crash(f"my_own_graph:{spell}", at="in_node", input={"note": "hello"}, answer="yes")
@@ -240,11 +247,13 @@ def test_a_name_that_is_not_there(my_graph, name):
         crash(name, at="commit")
 
 
+@SLOW
 def test_a_graph_that_raises_shows_its_own_error(my_graph):
     with pytest.raises(_child.CannotRunThere, match="ValueError: this graph cannot be built"):
         crash("my_own_graph:raises", at="in_node", input={"note": ""})
 
 
+@SLOW
 @pytest.mark.skipif(os.name != "posix", reason="asks the process table")
 def test_a_child_that_hangs_is_ended_and_none_is_left(my_graph):
     # On a busy machine the child may not come to its node at all in the first try.

@@ -84,6 +84,7 @@ def hand_over(tmp_path, saver, thread="1"):
     return stitch(tmp_path / "paused.jsonl", tmp_path / "resumed.jsonl")
 
 
+@pytest.mark.slow
 def test_pause_in_one_process_resume_in_another(tmp_path):
     trace = hand_over(tmp_path, str(tmp_path / "shared.sqlite"))
     check_handed_over(trace)
