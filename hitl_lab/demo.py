@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 MAIN = ("broken_node", "fix_a_split_node", "fix_b_interrupt_before", "fix_c_update_state")
 
@@ -26,8 +27,10 @@ def demo(names: Iterable[str] = MAIN) -> Iterator[str]:
         yield section(scenario.title, trace)
 
 
-def section(title: str, trace: object) -> str:
-    """Return a titled block with the outline and the ledger of a trace."""
+def section(title: str, trace: Any) -> str:
+    """Return a titled block with outline, ledger and, a line each, the findings of a trace."""
+    from hitl_lab.findings import findings_lines
     from hitl_lab.views.text import ledger_text, outline
 
-    return "\n".join([title, "=" * len(title), outline(trace.story), "", ledger_text(trace.ledger), ""])
+    parts = [title, "=" * len(title), outline(trace.story), "", ledger_text(trace.ledger)]
+    return "\n".join([*parts, findings_lines(trace.findings), ""])

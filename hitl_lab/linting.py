@@ -104,8 +104,9 @@ def lint(text: str, file: str = "<text>") -> list[Hint]:
     functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
     # One level of helpers: a function of this file that asks makes its caller pause too.
     helpers = {f.name for f in functions if _asks(f, names, set())} if names else set()
-    asking = [f for f in functions if names and f.lineno not in silent]
-    hints = [h for f in asking for h in _Function(f, names, helpers, file).hints()]
+    runs = _graph_calls(tree)
+    asking = [f for f in functions if (names or runs) and f.lineno not in silent]
+    hints = [h for f in asking for h in _Function(f, names, helpers, runs, file).hints()]
     return sorted({h for h in hints if h.line not in silent}, key=lambda h: (h.line, h.column, h.code))
 
 
@@ -124,6 +125,25 @@ def _interrupt_names(tree: ast.Module) -> set[str]:
                 if alias.name == "langgraph.types":
                     out.add(f"{alias.asname or alias.name}.interrupt")
     return out
+
+
+def _graph_calls(tree: ast.Module) -> set[str]:
+    """Return the dotted names that run a graph of this file, like "team.invoke": it may pause in its caller."""
+    makers = {
+        f.name for f in ast.walk(tree) if isinstance(f, ast.FunctionDef) and any(_compiles(n) for n in ast.walk(f))
+    }
+    out: set[str] = set()
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)):
+            continue
+        name = _dotted(node.targets[0])
+        if name and (_compiles(node.value) or _dotted(node.value.func) in makers):
+            out |= {f"{name}.{how}" for how in ("invoke", "ainvoke", "stream", "astream")}
+    return out
+
+
+def _compiles(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "compile"
 
 
 def _dotted(node: ast.AST) -> str:
@@ -154,9 +174,14 @@ class _Function:
     """The hints of one function."""
 
     def __init__(
-        self, function: ast.FunctionDef | ast.AsyncFunctionDef, names: set[str], helpers: set[str], file: str
+        self,
+        function: ast.FunctionDef | ast.AsyncFunctionDef,
+        names: set[str],
+        helpers: set[str],
+        runs: set[str],
+        file: str,
     ) -> None:
-        self.function, self.file, self.names = function, file, names
+        self.function, self.file, self.names, self.runs = function, file, names, runs
         self.helpers = helpers - {function.name}
         self.nodes = sorted((n for n in _own(function) if hasattr(n, "lineno")), key=lambda n: (n.lineno, n.col_offset))
         self.asks = _asks(function, names, self.helpers)
@@ -167,9 +192,9 @@ class _Function:
         self.local = (stored | set(self.parameters)) - outer
 
     def hints(self) -> Iterator[Hint]:
+        yield from self.swallowing()
         if not self.asks:
             return
-        yield from self.swallowing()
         last = max((c.lineno, c.col_offset) for c in self.asks)
         for node in self.nodes:
             if (node.lineno, node.col_offset) >= last or self.after_return(node):
@@ -264,10 +289,18 @@ class _Function:
         last = name.rsplit(".", 1)[-1]
         return last in _ANEW or ("." in name and last in _MODEL and not name.endswith("messages.create"))
 
+    def pauses_in(self, body: list[ast.stmt]) -> str:
+        """Return what may pause in these statements: "interrupt()", "team.invoke(...)", or ""."""
+        block = ast.Module(body=body, type_ignores=[])
+        if _asks(block, self.names, self.helpers):
+            return "interrupt()"
+        runs = _asks(block, self.runs, set())
+        return f"{_dotted(runs[0].func)}(...)" if runs else ""
+
     def swallowing(self) -> Iterator[Hint]:
         for node in self.nodes:
             if isinstance(node, ast.Try | getattr(ast, "TryStar", ast.Try)):
-                asked = any(_asks_in(n, self.names, self.helpers) for n in node.body)
+                asked = self.pauses_in(node.body)
                 if not asked:
                     continue
                 for handler in node.handlers:
@@ -277,7 +310,7 @@ class _Function:
                         break
                     if (handler.type is None or kinds & _WIDE) and not lets:
                         shown = "except" + (f" {ast.unparse(handler.type)}" if handler.type else "")
-                        yield self.hint("HL104", handler, f"{shown} around interrupt()")
+                        yield self.hint("HL104", handler, f"{shown} around {asked}")
                         break
                 for statement in node.finalbody:
                     for n in [statement, *_own(statement)]:
@@ -288,12 +321,9 @@ class _Function:
                     call = item.context_expr
                     if isinstance(call, ast.Call) and _dotted(call.func).rsplit(".", 1)[-1] == "suppress":
                         kinds = {k for a in call.args for k in _kinds(a)}
-                        if kinds & _WIDE and any(_asks_in(n, self.names, self.helpers) for n in node.body):
-                            yield self.hint("HL104", node, f"{ast.unparse(call)} around interrupt()")
-
-
-def _asks_in(node: ast.AST, names: set[str], helpers: set[str]) -> bool:
-    return bool(_asks(ast.Module(body=[node], type_ignores=[]), names, helpers))
+                        asked = self.pauses_in(node.body)
+                        if kinds & _WIDE and asked:
+                            yield self.hint("HL104", node, f"{ast.unparse(call)} around {asked}")
 
 
 def _kinds(node: ast.AST | None) -> set[str]:

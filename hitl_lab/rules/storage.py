@@ -9,6 +9,7 @@ from typing import Any
 from hitl_lab import values
 from hitl_lab.findings import LOSS, RISK, Advice, Finding, Place
 from hitl_lab.ledger import APPLIED
+from hitl_lab.rules import _advice
 from hitl_lab.rules._case import Case, once, places, write_names
 from hitl_lab.sentences import code, listed
 from hitl_lab.tracing import events as ev
@@ -71,16 +72,7 @@ def not_stored(case: Case) -> Iterator[Finding]:
             LOSS if rows or failed else RISK,
             case.where(bad[0].path, channel) if bad else saver,
             f"{code(saver)} raised {values.clean(text)[:160]}: what was handed to it is not stored.",
-            Advice(
-                f"Keep {code(channel) if channel else 'such values'} out of the state (make it in the node, or hand it "
-                "in with the Runtime context), or store a plain form of it: a dict, a string, an id."
-                if serialising
-                else "Look at the database: the graph is right, its saver cannot write.",
-                "",
-                f'return {{"{channel}": plain(value)}}     # str, number, list, dict, dataclass, pydantic model'
-                if serialising and channel
-                else "",
-            ),
+            _plain(bad[0].node, channel) if bad and serialising else _LOOK,
             effect=f"After this run the checkpoint of {listed(once(r.node for r in rows))} is not there: it runs again."
             if rows
             else "",
@@ -90,6 +82,19 @@ def not_stored(case: Case) -> Iterator[Finding]:
             places=places(*(Place("node", r.source) for r in bad[:1] if r.source is not None)),
             channel=channel,
         )
+
+
+_LOOK = Advice("Look at the database: the graph is right, its saver cannot write.")
+
+
+def _plain(node: str, channel: str) -> Advice:
+    text = (
+        f"Keep {code(channel)} out of the state (make it in the node, or hand it in with the Runtime context), or store "
+        "a plain form of it: a dict, a string, an id."
+    )
+    kinds = "str, number, list, dict, dataclass, pydantic model"
+    sketch = f'def {_advice.ident(node)}(state):\n    return {{"{channel}": plain(value)}}   # {kinds}'
+    return Advice(text, "", sketch)
 
 
 def _odd(value: Any) -> bool:

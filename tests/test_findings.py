@@ -1,0 +1,200 @@
+"""Findings: the right ones on each scenario, none without proof, one for each write that got lost."""
+
+import json
+
+import pytest
+from _stories import runnable
+from langgraph.checkpoint.memory import InMemorySaver
+
+import hitl_lab
+from hitl_lab import scenarios
+from hitl_lab.findings import SEVERITIES, TITLES, finding_text, findings_lines, findings_text
+from hitl_lab.scenarios._scenario import arun, run
+from hitl_lab.tracing import events as ev
+
+# What each scenario is there to show; those that are not named have none.
+EXPECTED = {
+    "broken_node": "HL001 HL002",
+    "fix_b_answer_lost": "HL006",
+    "fix_b_answer_before_question": "HL007",
+    "fix_c_as_paused_node": "HL005 HL016",
+    "parallel_sibling": "HL001 HL002",
+    "router_interrupts": "HL001 HL002",
+    "two_questions": "HL001 HL002",
+    "two_tasks_bare_answer": "HL017",
+    "two_tasks_empty_map": "HL006",
+    "two_tasks_unknown_id": "HL006",
+    "two_tasks_answer_then_update": "HL003 HL004",
+    "update_discards_sibling": "HL001 HL002 HL003 HL004",
+    "update_as_finished_sibling": "HL001 HL002 HL003 HL016",
+    "new_input_while_paused": "HL001 HL002 HL003 HL004 HL013",
+    "subgraph_as_node": "HL001",
+    "subgraph_update_parent": "HL001",
+    "swallowed_by_except": "HL010 HL016",
+    "swallowed_by_finally": "HL010 HL016",
+    "retry_before_question": "HL001 HL002 HL015",
+    "mutated_state_dict": "HL011",
+    "mutated_message": "HL011",
+    "pydantic_state": "HL001 HL002 HL011",
+    "changed_draft": "HL009",
+    "crossed_answers": "HL009",
+    "unserialisable_state": "HL014",
+    "breakpoint_empty_input": "HL013",
+    "breakpoint_new_input": "HL013",
+    "breakpoint_answered": "HL006",
+    "schema_drift": "HL018",
+    "travel_while_paused": "HL003",
+    "no_checkpointer": "HL012",
+    "other_thread": "HL016",
+    "new_saver": "HL016",
+    "nothing_to_resume": "HL016",
+    "asked_in_pool": "HL019",
+    "endless_loop": "HL020",
+}
+CLEAN = [
+    "fix_a_split_node",
+    "fix_b_interrupt_before",
+    "fix_b_question_then_answer",
+    "fix_c_update_state",
+    "fix_c_as_previous_node",
+    "send_fan_out",
+    "join_waits",
+    "join_twice",
+    "loop_asks",
+    "command_goto",
+    "validation_loop",
+    "two_tasks_ask",
+    "two_tasks_one_by_one",
+    "two_tasks_none",
+    "subgraph_own_checkpointer",
+    "functional_tasks",
+    "functional_mutation",
+    "parent_command",
+    "cached_node",
+    "kept_draft",
+    "breakpoint_before",
+    "breakpoint_after",
+    "breakpoint_everywhere",
+    "breakpoint_at_run_time",
+    "travel_to_pause",
+    "fork_with_update",
+    "command_update",
+    "command_update_goto",
+    "command_goto_only",
+    "same_saver",
+    "tools_sent",
+    "kept_apart_answers",
+    "agent_approved",
+    "agent_rejected",
+    "except_lets_pause_through",
+    "node_error",
+]
+
+
+def traced(name):
+    scenario = runnable(name)
+    with hitl_lab.record() as trace:
+        if scenario.only == "async":
+            import asyncio
+
+            asyncio.run(arun(scenario, InMemorySaver()))
+        else:
+            run(scenario, InMemorySaver())
+    return trace
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_what_a_scenario_shows_is_found(name):
+    assert " ".join(traced(name).findings.codes) == EXPECTED[name]
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_what_is_right_is_left_in_peace(name):
+    assert traced(name).findings.codes == (), str(traced(name).findings)
+
+
+def prove(trace):
+    """No finding without a row or event; no lost row without a finding."""
+    rows = {r.write: r for r in trace.ledger}
+    size = len(trace.story.events)
+    for finding in trace.findings:
+        assert finding.code in TITLES
+        assert finding.severity in SEVERITIES
+        assert finding.events, finding
+        assert all(1 <= n <= size for n in finding.events)
+        assert finding.runs
+        assert set(finding.writes) <= set(rows)
+        if finding.code in ("HL001", "HL003", "HL015"):
+            assert all(rows[w].fate in ("dropped", "discarded", "lost") for w in finding.writes), finding
+        if finding.code == "HL002":
+            assert all(rows[w].phantom for w in finding.writes), finding
+        json.dumps(finding.to_plain())
+    covered = {w for f in trace.findings for w in f.writes}
+    gone = [r for r in trace.ledger if r.fate in ("dropped", "discarded", "lost") and r.write not in covered]
+    assert not gone, gone
+    phantoms = {r.write for r in trace.ledger if r.phantom}
+    assert phantoms <= {w for f in trace.findings.of("HL002") for w in f.writes}
+
+
+@pytest.mark.parametrize("name", scenarios.names())
+def test_no_finding_without_proof_and_no_lost_write_without_a_finding(name):
+    prove(traced(name))
+
+
+def test_a_finding_names_the_lines_of_user_and_langgraph_and_a_sketch_for_the_node():
+    found = traced("broken_node").findings.of("HL001")[0]
+    write, stop, langgraph = found.places
+    assert write.what == "write"
+    assert write.source.function == "review"
+    assert stop.what == "interrupt()"
+    assert stop.source.line == write.source.line + 1
+    assert langgraph.source.file.endswith("_runner.py")
+    assert langgraph.source.function == "PregelRunner.commit"
+    assert found.advice.fix == "A"
+    assert 'builder.add_edge("draft", "before_review")' in found.advice.sketch
+    text = finding_text(found)
+    for part in (found.cause, found.advice.text, str(write), "HL001"):
+        assert part in text
+
+
+def test_sketches_are_python():
+    for name in EXPECTED:
+        if scenarios.get(name).missing():
+            continue
+        for found in traced(name).findings:
+            compile(found.advice.sketch, name, "exec")
+
+
+def test_the_text_of_a_trace_ends_with_a_line_a_finding_and_findings_print_in_full():
+    trace = traced("broken_node")
+    assert findings_lines(trace.findings) in str(trace)
+    assert str(trace.findings) == findings_text(trace.findings)
+    assert str(traced("fix_a_split_node").findings) == "Findings: none."
+
+
+def test_event_numbers_are_those_of_the_text():
+    trace = traced("broken_node")
+    found = trace.findings.of("HL001")[0]
+    kinds = [trace.story.events[n - 1] for n in found.events]
+    assert isinstance(kinds[0], ev.Wrote)
+    assert isinstance(kinds[1], ev.Committed)
+    assert f"{found.events[1]:>4}  commit" in str(trace)
+
+
+def test_findings_do_not_depend_on_the_file():
+    trace = traced("update_discards_sibling")
+    again = hitl_lab.Trace.from_json(trace.to_json())
+    assert str(again.findings) == str(trace.findings)
+
+
+def test_a_pause_from_before_the_trace_is_not_guessed_at():
+    """The question was shown before the trace began: its answer is neither lost nor taken unseen."""
+    scenario = scenarios.get("fix_a_split_node")
+    graph = scenario.build(InMemorySaver())
+    config = {"configurable": {"thread_id": "1"}}
+    graph.invoke(scenario.story[0].input, config)
+    with hitl_lab.record() as trace:
+        from langgraph.types import Command
+
+        graph.invoke(Command(resume="approved"), config)
+    assert trace.findings.codes == ()
