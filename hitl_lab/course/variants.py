@@ -39,6 +39,8 @@ def variant(notebook: Any, which: str) -> Any:
                 cell.source = _ANSWER.sub(r"\1", cell.source)
             elif explains:
                 cell.source = _folded(cell.source)
+        elif cell.cell_type == "markdown":
+            cell.source = cell.source.replace("](assets/", "](../assets/")  # it lies one folder deeper
         heading = cell.cell_type == "markdown" and cell.source.startswith("#")
         cell.metadata["slideshow"] = {"slide_type": "slide" if heading else "fragment" if explains else "-"}
     return out

@@ -61,8 +61,8 @@ PREDICTIONS = (
         measure=lambda trace: m.fate(trace, "attach"),
         evidence=m.told,
         why={
-            "pending": "`attach` ended, so its write was committed and saved. But a superstep is applied as a whole, and "
-            "`review` had not ended. After the answer, both are applied together."
+            "pending": "`attach` ended, so its write was committed and saved. But a superstep is applied as a whole, "
+            "and `review` had not ended. After the answer, both are applied together."
         },
     ),
 )

@@ -196,7 +196,7 @@ build = make_pay
         ),
         Mistake(
             "side_effects_once",
-            lambda a: a.notes["at_pause"] > 0,
+            lambda a: a.paused[0] and a.notes["at_pause"] > 0,
             HEAD
             + '''
     @tool
