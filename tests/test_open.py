@@ -14,6 +14,7 @@ import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 import pytest
 
 from hitl_lab.course import jupyter
@@ -66,7 +67,7 @@ def test_kernels_of_this_environment_come_first_and_no_trace_is_sent_anywhere():
 
 @contextmanager
 def make_lab(tmp_path):
-    """`make lab`, a second start, on a bare server: (seconds to the address, address, port, token)."""
+    """`make lab`, a second start, on a bare server: (seconds to the address, CPU seconds, address, port, token)."""
     environment = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}
     # The environment the tests run in is the one make is to use: it is ready, so this is a second start.
     environment |= {"JUPYTER_RUNTIME_DIR": str(tmp_path / "runtime"), "MAKEFLAGS": ""}
@@ -87,7 +88,8 @@ def make_lab(tmp_path):
         for line in process.stdout:
             seen.append(line)
             if address := re.search(r"http://127\.0\.0\.1:(\d+)/\S*\?token=([0-9a-f]+)", line):
-                yield time.monotonic() - began, address[0], int(address[1]), address[2]
+                seconds, cpu = time.monotonic() - began, cpu_seconds(process.pid)
+                yield seconds, cpu, address[0], int(address[1]), address[2]
                 break
         else:
             pytest.fail("no address was printed:\n" + "".join(seen))
@@ -95,6 +97,13 @@ def make_lab(tmp_path):
         # The group: make, and the server it became the parent of. KILL, since the server asks before it ends.
         os.killpg(process.pid, signal.SIGKILL)
         process.wait(timeout=20)
+
+
+def cpu_seconds(pid):
+    """What a process and those it started have used."""
+    top = psutil.Process(pid)
+    times = [process.cpu_times() for process in [top, *top.children(recursive=True)]]
+    return sum(t.user + t.system + t.children_user + t.children_system for t in times)
 
 
 @pytest.fixture
@@ -123,19 +132,18 @@ def listening_addresses(port):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
-def test_make_lab_prints_the_address_in_under_ten_seconds(tmp_path):
-    # The best of three: 2 to 3 s on two idle cores, 13 s seen while other suites ran on the same two.
-    seconds = []
-    while len(seconds) < 3 and min(seconds, default=10) >= 10:
-        with make_lab(tmp_path) as (needed, *_):
-            seconds.append(needed)
-    assert min(seconds) < 10, seconds
+def test_make_lab_prints_the_address_in_under_ten_seconds(server):
+    seconds, cpu, *_ = server
+    # On two idle cores both are 2 to 3 s. A machine that others use too stretches the first (13 s were seen), not the
+    # second, so it is the second that shows a start that became slow; the first only that nothing waits.
+    assert cpu < 6, f"{cpu:.1f} s of CPU in {seconds:.1f} s"
+    assert seconds < 10 * max(1, os.getloadavg()[0] / os.cpu_count()), f"{seconds:.1f} s"
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_make_lab_listens_on_loopback_only_and_asks_for_the_token(server):
-    _, address, port, token = server
+    *_, address, port, token = server
     assert listening_addresses(port) == {"0100007F"}
 
     page = get(address).decode()
@@ -164,7 +172,7 @@ def page(server):
         page = browser.new_page(viewport={"width": 1400, "height": 1000})
         asked = set()
         page.on("request", lambda request: asked.add(urllib.parse.urlsplit(request.url).hostname))
-        page.goto(server[1])
+        page.goto(server[2])
         yield page, asked
         browser.close()
 
@@ -180,13 +188,13 @@ def test_the_first_notebook_opens_without_a_dialog_and_its_kernel_answers(page, 
     page.wait_for_selector("text=Python 3 (ipykernel) | Idle", timeout=60_000)
     assert page.locator(".jp-Dialog, .Toastify__toast").all_inner_texts() == []
 
-    page.locator(".jp-Notebook .jp-CodeCell .cm-content").first.click()
+    page.locator(".jp-Notebook .jp-CodeCell .cm-content:visible").first.click(timeout=60_000)
     page.keyboard.press("Control+A")
     page.keyboard.type("print(6 * 7, 'answers')")
     page.keyboard.press("Control+Enter")
     page.wait_for_selector(".jp-OutputArea-output:has-text('42 answers')", timeout=60_000)
 
     # The kernel was given keys: what it answered came over an encrypted channel.
-    (connection,) = (tmp_path / "runtime").glob("kernel-*.json")
-    assert bool(json.loads(connection.read_text()).get("curve_publickey")) == jupyter._can_encrypt()
+    connections = [json.loads(file.read_text()) for file in (tmp_path / "runtime").glob("kernel-*.json")]
+    assert {bool(connection.get("curve_publickey")) for connection in connections} == {jupyter._can_encrypt()}
     assert {host for host in asked if host} == {"127.0.0.1"}

@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 import zipfile
 from pathlib import Path
 
@@ -96,12 +95,13 @@ def test_help_is_quick_and_imports_no_langgraph():
     heavy = {"langgraph", "langchain_core", "IPython", "jupyterlab", "ipywidgets", "anywidget", "rich"}
     assert not heavy & {name.split(".")[0] for name in imported}
 
+    # CPU time, the better of two: a machine that others use too stretches the other kind.
     seconds = []
-    for _ in range(5):
-        began = time.perf_counter()
+    for _ in range(2):
+        before = os.times()
         subprocess.run([sys.executable, "-m", "hitl_lab.cli", "--help"], capture_output=True, check=True)
-        seconds.append(time.perf_counter() - began)
-    # The best of five: the machine may be busy, and the claim is about the program.
+        after = os.times()
+        seconds.append(after.children_user + after.children_system - before.children_user - before.children_system)
     assert min(seconds) < 0.5, seconds
 
 
