@@ -92,7 +92,7 @@ def _plain(node: str, channel: str) -> Advice:
         f"Keep {code(channel)} out of the state (make it in the node, or hand it in with the Runtime context), or store "
         "a plain form of it: a dict, a string, an id."
     )
-    kinds = "str, number, list, dict, dataclass, pydantic model"
+    kinds = "str, number, list, dict, dataclass, model"
     sketch = f'def {_advice.ident(node)}(state):\n    return {{"{channel}": plain(value)}}   # {kinds}'
     return Advice(text, "", sketch)
 
