@@ -97,9 +97,11 @@ check.show("kept", fixed)
 # `after_tick` applies them, and a checkpoint is made.
 #
 # The broken node wrote the same thing. The difference is only this: it had not ended.
+#
+# Here are both runs under one slider.
 
 # %%
-check.show("kept", lambda: print(broken().ledger, fixed().ledger, sep="\n\n"))
+check.show("kept", lambda: hitl_lab.compare(broken(), fixed(), titles=("broken", "fix A")))
 
 # %% [markdown]
 # ## Predict: is there a phantom?

@@ -118,9 +118,17 @@ check.predict("none", "B", run=lambda: story(asks, None))
 # %% [markdown] tags=["explain"]
 # **Fact.** Before a node that asks there are two pauses: the breakpoint, then the question. `None` goes from the first
 # to the second. An answer is for the second.
+#
+# The first story answers too early, the second one in time.
 
 # %%
-check.show("none", lambda: story(asks, None, Command(resume="approved")))
+def early_and_in_time():
+    early = story(asks, Command(resume="approved"))
+    in_time = story(asks, None, Command(resume="approved"))
+    return hitl_lab.compare(early, in_time, titles=("too early", "in time"))
+
+
+check.show("none", early_and_in_time)
 
 # %% [markdown]
 # ## Put it in order

@@ -110,10 +110,10 @@ check.predict("as_node", "B", run=lambda: story(as_node="review"))
 # **Fact.** An update made as the paused node is that node's result. The node is skipped, and the answer is lost in
 # silence.
 #
-# Leave `as_node` out, or name the node before.
+# Leave `as_node` out, or name the node before. Here are both stories under one slider.
 
 # %%
-check.show("as_node", lambda: story(as_node="review").ledger)
+check.show("as_node", lambda: hitl_lab.compare(story(), story(as_node="review"), titles=("fix C", "as review")))
 
 # %% [markdown]
 # ## Predict: a finished sibling
