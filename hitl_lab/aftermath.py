@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from hitl_lab.ledger import Row
 
 
+_BY_HAND = ("update_state", "command", "input")  # no node wrote these, whatever node they are booked under
+
+
 class Aftermath:
     """Follows the rows that were dropped or discarded through the actions after theirs.
 
@@ -28,7 +31,7 @@ class Aftermath:
         self.by_task: dict[tuple[str, str], list[Row]] = {}
         self.by_node: dict[tuple[str | None, str, str], list[Row]] = {}
         for row in rows:
-            if row.key is not None:
+            if row.key is not None and row.via not in _BY_HAND:
                 self.by_task.setdefault((row.task_id, row.channel), []).append(row)
                 self.by_node.setdefault((row.thread, row.path, row.channel), []).append(row)
 

@@ -359,11 +359,17 @@ class _Book:
             elif row.fate in (DISCARDED, DROPPED) and row.key in stored:
                 row.fate, row.decided_at, row.discarded_by, row.where, row.reason = PENDING, event.n, None, None, ""
             if row.action_key == event.run and row.key is not None and len(row.ns) == len(event.ns) and not event.error:
-                row.in_state = row.fate == APPLIED or row.key in stored
+                shown = row.handed == "null task" or row.task_id in event.planned
+                row.in_state = row.fate == APPLIED or (row.key in stored and shown)
 
     # ------------------------------------------------------------ at the end
 
     def close(self) -> list[Row]:
+        over = {action.key for action in self.story.actions if action.status != "running"}
+        for row in self.order:
+            # LangGraph gives up on the saver when the run breaks off while a sibling still works.
+            if row.fate == PENDING and row.saver is False and row.action_key in over and row.channel != RESULT:
+                row.fate, row.reason = DISCARDED, row.reason or "the run broke off before the saver was called"
         self.mark_saved()
         settle(self.story, self.order, self.savers)
         for row in self.order:

@@ -345,7 +345,8 @@ class StateRead(Event):
     """What the checkpointer gives back after a run or an update: `get_state()` without a checkpoint id (the live
     view) and the pending writes stored at that checkpoint.
 
-    stored: only with `record(rows=True)`, the thread's rows in the database, see `hitl_lab.tracing.reading.read_rows`.
+    planned: ids of the tasks get_state() plans; it applies the pending writes of these and of the null task, and no
+    others. stored: only with `record(rows=True)`, the thread's rows in the database, see `hitl_lab.tracing.reading.read_rows`.
     """
 
     kind: ClassVar[str] = "state_read"
@@ -355,6 +356,7 @@ class StateRead(Event):
     next: tuple[str, ...] = ()
     interrupts: tuple[InterruptInfo, ...] = ()
     pending: tuple[Row, ...] = ()
+    planned: tuple[str, ...] = ()
     error: str | None = None
     stored: dict[str, Value] = field(default_factory=dict)
 
@@ -484,7 +486,7 @@ def _revive(name: str, value: Any) -> Any:
     return value
 
 
-_TUPLES = {"ns", "triggers", "writes", "dropped", "cleared", "mutated", "nodes", "phantom", "next"}
+_TUPLES = {"ns", "planned", "triggers", "writes", "dropped", "cleared", "mutated", "nodes", "phantom", "next"}
 
 
 def _make(cls: type, value: dict[str, Any]) -> Any:

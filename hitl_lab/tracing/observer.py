@@ -236,10 +236,10 @@ class LoopObserver:
             self.open(info, task)
             self.emit(ev.TaskPushed, task=info[0], info=ev.TaskInfo(*info), parent=parent, via=via)
 
-    def adopt(self, log: TaskLog, writes: Iterable[Write], via: str) -> list[int]:
+    def adopt(self, log: TaskLog, writes: Iterable[Write], via: str, fresh: bool = False) -> list[int]:
         """Give keys to the writes that no send made: handed back from the saver, from the cache, from a Command.
 
-        Rows saved by an earlier run of the same task keep the keys they had then.
+        Rows saved by an earlier run of the same task keep the keys they had then; `fresh` ones never come from there.
         """
         stored: list[tuple[str, int]] | None = None
         keys: list[int] = []
@@ -249,7 +249,7 @@ class LoopObserver:
                 if write[0] in self.special:
                     continue
                 if stored is None:
-                    stored = [] if via == "cache" else self.recorder.stored_rows(log.id)
+                    stored = [] if fresh or via == "cache" else self.recorder.stored_rows(log.id)
                 key = self.recorder.take(stored, write[0], write[1])
                 if key is None:
                     key = self.recorder.new_write()
@@ -405,7 +405,7 @@ class LoopObserver:
                     key = next((k for known in self.logs.values() if (k := known.key_of(write)) is not None), None)
                     if key is not None:
                         log.add(write, key)
-                self.adopt(log, regular, "command")
+                self.adopt(log, regular, "command", fresh=True)
             rows = self.rows(log, writes)
             if rows:
                 stored = [(row[0], row[1]) for row in rows if row[1] is not None]
@@ -453,6 +453,13 @@ class LoopObserver:
             self.add(ev.Applied, where, tuple(keys), self.changes(channels, updated))
         except Exception as exc:
             self.recorder.fail("applied", exc)
+
+    @guarded
+    def half_applied(self, where: str, channels: Mapping[str, Any], error: str) -> None:
+        """`apply_writes` raised: what it had done by then stays done, and with durability "exit" it is saved."""
+        changed = ", ".join(name for name, delta in self.changes(channels, None).items() if [] not in delta.values())
+        if changed:
+            self.recorder.note(f"apply_writes stopped half-way in {where}, after it had changed {changed}: {error}", self.run)
 
     def checkpoint(self, id: str, parent: str | None, source: str, to_saver: bool) -> None:
         try:

@@ -136,6 +136,7 @@ def state_fields(observer: LoopObserver, state: Any, tuple_: Any) -> dict[str, A
         "next": tuple(state.next),
         "interrupts": asked,
         "pending": pending_rows(observer, tuple_),
+        "planned": tuple(t.id for t in state.tasks),
     }
 
 

@@ -135,9 +135,8 @@ class Recorder:
         found = [row for row in rows if row[0] == channel]
         if not found:
             return None
-        if len(found) > 1:
-            stored = self.snap(channel, value)
-            found = [row for row in found if self.taken.get(row[1]) == stored] or found
+        stored = self.snap(channel, value)
+        found = [row for row in found if self.taken.get(row[1]) == stored] or found
         rows.remove(found[0])
         return found[0][1]
 

@@ -733,7 +733,11 @@ def _loop_apply_writes(original: Callable[..., Any]) -> Callable[..., Any]:
             return original(checkpoint, channels, tasks, *args, **kwargs)
         loop, where = stack[-1]
         tasks = list(tasks)
-        out = original(checkpoint, channels, tasks, *args, **kwargs)
+        try:
+            out = original(checkpoint, channels, tasks, *args, **kwargs)
+        except BaseException as exc:
+            loop.observer.half_applied(where, channels, values.error_text(exc))
+            raise
         via = "command" if isinstance(loop.input, Command) else "input"
         loop.observer.applied(where, loop.checkpoint["id"], tasks, channels, _updated(out), via)
         return out
