@@ -25,19 +25,28 @@ def system_chromium():
     return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
+_running = []  # a second Playwright in one process fails, so all who ask for the fixture share this one
+
+
 @pytest.fixture(scope="session")
 def chromium():
     """A running Chromium: the system's, else the one Playwright brought. Without either the test is skipped."""
     sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
+    if not _running:
+        playwright = sync_api.sync_playwright().start()
         try:
-            browser = playwright.chromium.launch(executable_path=system_chromium(), args=FLAGS)
+            _running.append(playwright.chromium.launch(executable_path=system_chromium(), args=FLAGS))
         except sync_api.Error as exc:
+            playwright.stop()
             if os.environ.get("CI") == "true":
                 raise
             pytest.skip(f"no Chromium here: {exc.message.splitlines()[0]}")
-        yield browser
-        browser.close()
+        _running.append(playwright)
+    yield _running[0]
+    if _running:
+        _running[0].close()
+        _running[1].stop()
+        _running.clear()
 
 
 class Watched:

@@ -7,6 +7,7 @@ import uuid
 from pathlib import Path
 
 import pytest
+from _browser import chromium, lab, page  # noqa: F401 - one Chromium and one JupyterLab for all test files
 
 ROOT = Path(__file__).resolve().parent.parent
 _POSTGRES = ROOT / "scripts" / "postgres.sh"

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from _browser import chromium, new_page, open_file, page  # noqa: F401
+from _browser import new_page, open_file
 from _reading import READ, expected
 from _traces import LESSONS, SOME, traced
 
@@ -36,7 +36,7 @@ def axe(watched):
 
 
 @pytest.fixture
-def player(page, tmp_path):  # noqa: F811
+def player(page, tmp_path):
     """Write a trace's player and open it; afterwards nothing was asked of the network, nothing was complained of."""
 
     def show(trace, **options):
@@ -127,7 +127,7 @@ def test_a_long_value_folds_open_and_stays_open_and_is_copied(player):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(chromium, tmp_path, scheme):  # noqa: F811
+def test_axe_finds_nothing(chromium, tmp_path, scheme):
     trace = traced("broken_node")
     files = {
         "player": trace.to_html(tmp_path / "player.html"),
@@ -147,7 +147,7 @@ def test_axe_finds_nothing(chromium, tmp_path, scheme):  # noqa: F811
 
 
 @pytest.mark.parametrize(("width", "scale"), [(700, 1), (1024, 1), (1600, 1), (700, 2), (640, 2)])
-def test_it_fits_from_700_to_1600_and_at_a_zoom_of_200_percent(chromium, tmp_path, width, scale):  # noqa: F811
+def test_it_fits_from_700_to_1600_and_at_a_zoom_of_200_percent(chromium, tmp_path, width, scale):
     viewport = {"width": width, "height": 800}
     with new_page(chromium, viewport=viewport, device_scale_factor=scale) as watched:
         open_file(watched, traced("subgraph_nested_twice").to_html(tmp_path / "player.html"))
@@ -246,7 +246,7 @@ def test_hostile_values_are_text_in_the_stepper(player, kind):
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_hostile_values_are_text_in_comparison_and_table(page, tmp_path, kind):  # noqa: F811
+def test_hostile_values_are_text_in_comparison_and_table(page, tmp_path, kind):
     trace = hostile_trace(HOSTILE[kind])
     title = HOSTILE[kind] if isinstance(HOSTILE[kind], str) else kind
     open_file(page, compare(trace, traced("broken_node"), titles=[title[:100], "B"]).to_html(tmp_path / "compare.html"))
@@ -264,7 +264,7 @@ def unharmed(watched):
     assert watched.page.locator("#hitl-lab :is(script, img, b:not(.hl-sub b), style, iframe)").count() == 0
 
 
-def test_a_comparison_stops_at_each_difference(page, tmp_path):  # noqa: F811
+def test_a_comparison_stops_at_each_difference(page, tmp_path):
     both = compare(traced("broken_node"), traced("fix_a_split_node"), titles=["Broken", "Fix A"])
     open_file(page, both.to_html(tmp_path / "compare.html"))
     seen = []
@@ -280,7 +280,7 @@ def test_a_comparison_stops_at_each_difference(page, tmp_path):  # noqa: F811
     page.assert_clean()
 
 
-def test_a_table_sorts_and_filters(page, tmp_path):  # noqa: F811
+def test_a_table_sorts_and_filters(page, tmp_path):
     trace = traced("parallel_sibling")
     open_file(page, ledger_table(trace.ledger).to_html(tmp_path / "ledger.html"))
     first = lambda: page.page.eval_on_selector_all("tbody th", "els => els.map(e => e.textContent)")  # noqa: E731

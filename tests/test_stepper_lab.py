@@ -1,7 +1,7 @@
 """The stepper in a real JupyterLab with a real kernel, by mouse and keyboard; nothing leaves 127.0.0.1."""
 
 import pytest
-from _browser import chromium, command, lab, new_page  # noqa: F401
+from _browser import command, new_page
 from _reading import READ, expected
 from _traces import LESSONS, traced
 
@@ -42,13 +42,13 @@ def execute(watched, code):
     )
 
 
-def start(lab, watched, name, *cells):  # noqa: F811
+def start(lab, watched, name, *cells):
     lab.notebook(name, *cells)
     lab.open(watched.page, name)
     lab.run_all(watched.page)
 
 
-def test_the_lessons_step_by_step_in_jupyterlab(chromium, lab):  # noqa: F811
+def test_the_lessons_step_by_step_in_jupyterlab(chromium, lab):
     with new_page(chromium, viewport={"width": 1400, "height": 1000}) as watched:
         start(lab, watched, "lessons.ipynb", IMPORTS, *[RECORD.format(name=n) for n in LESSONS])
         shown(watched, len(LESSONS) - 1)
@@ -78,7 +78,7 @@ def test_the_lessons_step_by_step_in_jupyterlab(chromium, lab):  # noqa: F811
         watched.assert_clean()
 
 
-def test_position_is_shared_with_python_and_linked_and_outlives_the_kernel(chromium, lab):  # noqa: F811
+def test_position_is_shared_with_python_and_linked_and_outlives_the_kernel(chromium, lab):
     cells = (
         IMPORTS + RECORD.format(name="broken_node").rsplit("\n", 1)[0],
         "import traitlets\na = broken_node.stepper(title='one')\nb = broken_node.stepper(title='two', position=9)\n"
@@ -112,7 +112,7 @@ def test_position_is_shared_with_python_and_linked_and_outlives_the_kernel(chrom
         assert watched.errors() == []
 
 
-def test_two_notebooks_do_not_mix_and_dark_shows_the_same(chromium, lab):  # noqa: F811
+def test_two_notebooks_do_not_mix_and_dark_shows_the_same(chromium, lab):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     with new_page(chromium, viewport={"width": 1300, "height": 1000}) as one, new_page(chromium) as two:
         start(lab, one, "one.ipynb", IMPORTS + RECORD.format(name="broken_node"))
@@ -134,7 +134,7 @@ def test_two_notebooks_do_not_mix_and_dark_shows_the_same(chromium, lab):  # noq
         two.assert_clean()
 
 
-def test_a_recording_that_goes_on_is_appended_and_controls_reach_python(chromium, lab):  # noqa: F811
+def test_a_recording_that_goes_on_is_appended_and_controls_reach_python(chromium, lab):
     cells = (
         IMPORTS
         + "graph = scenarios.get('broken_node').build(InMemorySaver())\n"
