@@ -68,7 +68,7 @@ site: ready  ## build the documentation into site/: open site/index.html, no ser
 
 site-check: ready  ## check the built site: links, anchors, and its steppers in a browser without a network
 	$(PY) scripts/check_site.py site
-	$(PY) -m pytest -p no:nbval -q tests/test_site.py
+	HITL_LAB_SITE=site $(PY) -m pytest -p no:nbval -q tests/test_site.py
 
 clean:  ## delete what was built; your notebooks and .venv stay
 	rm -rf .run build dist site .pytest_cache .ruff_cache .hypothesis

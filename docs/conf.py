@@ -18,6 +18,7 @@ html_css_files = ["site.css"]
 html_js_files = ["site.js"]
 html_show_sourcelink = False
 html_copy_source = False
+html_use_index = html_domain_indices = False
 html_theme_options = {
     "use_download_button": False,
     "use_fullscreen_button": False,

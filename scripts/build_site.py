@@ -1,4 +1,4 @@
-"""Build the documentation as a static site: python scripts/build_site.py [--jobs N] [--only 02]
+"""Build the documentation as a static site: python scripts/build_site.py [--jobs N] [--only 02] [--again]
 
 The pages of docs/, README, CHANGELOG and CONTRIBUTING are put together in build/site with what is made from the code:
 the course, run with HTML players in place of widgets, the scenarios, and the help of the commands. Sphinx makes site/
@@ -30,28 +30,35 @@ TREE, SITE = ROOT / "build" / "site", ROOT / "site"
 _LINK = re.compile(r"(?<!!)\[([^\]\n]*)\]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?\)")
 
 
-def assemble(jobs: int, only: tuple[str, ...]) -> None:
+def assemble(jobs: int, only: tuple[str, ...], again: bool) -> None:
     """Write everything Sphinx reads into build/site."""
     docs = TREE / "docs"
-    shutil.rmtree(TREE, ignore_errors=True)
-    shutil.copytree(ROOT / "docs", docs, ignore=shutil.ignore_patterns("_build", "notebooks"))
+    if not (again and (docs / "made").is_dir()):
+        shutil.rmtree(TREE, ignore_errors=True)
+        run_everything(docs, jobs, only)
+    shutil.copytree(ROOT / "docs", docs, dirs_exist_ok=True)
+    shutil.copytree(ROOT / "notebooks" / "assets", docs / "notebooks" / "assets", dirs_exist_ok=True)
     for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md"):
         shutil.copy(ROOT / name, TREE)
-    sources = [p for p in sorted((ROOT / "notebooks" / "src").glob("*.py")) if p.name.startswith(only or ("",))]
-    (docs / "notebooks").mkdir()
-    with ThreadPoolExecutor(jobs) as pool:
-        pages = pool.map(reader, sources)
-        made = docs / "made"
-        made.mkdir()
-        (made / "command-help.md").write_text(command_help(), encoding="utf-8")
-        (made / "scenarios.md").write_text(scenario_table(made / "extra" / "players"), encoding="utf-8")
-        for source, page in zip(sources, pages, strict=True):
-            (docs / "notebooks" / f"{source.stem}.ipynb").write_text(page, encoding="utf-8")
     index = docs / "index.md"
     index.write_text(_without_empty_globs(index.read_text(encoding="utf-8"), docs), encoding="utf-8")
     for page in [*TREE.glob("*.md"), *docs.rglob("*.md")]:
         text = page.read_text(encoding="utf-8")
         page.write_text(_LINK.sub(lambda found, page=page: _link(found, page), text), encoding="utf-8")
+
+
+def run_everything(docs: Path, jobs: int, only: tuple[str, ...]) -> None:
+    """Make the pages that come from the code: notebooks, scenarios, commands."""
+    made, notebooks = docs / "made", docs / "notebooks"
+    made.mkdir(parents=True)
+    notebooks.mkdir()
+    sources = [p for p in sorted((ROOT / "notebooks" / "src").glob("*.py")) if p.name.startswith(only or ("",))]
+    with ThreadPoolExecutor(jobs) as pool:
+        pages = pool.map(reader, sources)
+        (made / "command-help.md").write_text(command_help(), encoding="utf-8")
+        (made / "scenarios.md").write_text(scenario_table(made / "extra" / "players"), encoding="utf-8")
+        for source, page in zip(sources, pages, strict=True):
+            (notebooks / f"{source.stem}.ipynb").write_text(page, encoding="utf-8")
 
 
 def _without_empty_globs(index: str, docs: Path) -> str:
@@ -80,15 +87,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", action="append", default=[], help="only notebooks whose name begins so, for a look")
+    parser.add_argument("--again", action="store_true", help="run nothing: only the pages of docs/ are new")
     options = parser.parse_args()
     os.environ.update(environment())
     began = time.monotonic()
-    assemble(options.jobs, tuple(options.only))
+    assemble(options.jobs, tuple(options.only), options.again)
     ran = time.monotonic()
     shutil.rmtree(SITE, ignore_errors=True)
     strict = [] if options.only else ["-W", "--keep-going"]
     told = subprocess.run(
-        [sys.executable, "-m", "sphinx", "-q", *strict, "-j", str(options.jobs), "-d", str(TREE / "doctrees"),
+        [sys.executable, "-m", "sphinx", "-q", "-E", *strict, "-j", str(options.jobs), "-d", str(TREE / "doctrees"),
          "-b", "html", str(TREE / "docs"), str(SITE)],
         check=False,
     )  # fmt: skip

@@ -1,7 +1,7 @@
 // What the site adds: players as tall as what they show, and predictions that are committed before they are answered.
 
 // Search results come with excerpts by fetch(), which a page opened as a file may not use.
-if (location.protocol === "file:" && window.DOCUMENTATION_OPTIONS) DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS === "object") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 
 function fit(frame) {
   const page = frame.contentDocument;
