@@ -170,6 +170,8 @@ class _Book:
         self.at[event.run, event.ns] = event.checkpoint
         self.savers[event.run] = self.savers.get(event.run, False) or event.saver is not None
         self.kept[event.run, event.ns] = event.saver is not None
+        if event.checkpoint:
+            self.saved.add(event.checkpoint)  # it was loaded, so its put came back, seen or not
 
     def update_started(self, event: ev.UpdateStarted, action: Action) -> None:
         self.at[event.run, event.ns] = event.before
@@ -371,10 +373,26 @@ class _Book:
             if row.fate == PENDING and row.saver is False and row.action_key in over and row.channel != RESULT:
                 row.fate, row.reason = DISCARDED, row.reason or "the run broke off before the saver was called"
         self.mark_saved()
+        self.mark_cut_off()
         settle(self.story, self.order, self.savers)
         for row in self.order:
             row.checkpoint = self.story.name(row.checkpoint) if row.checkpoint else None
         return self.order
+
+    def mark_cut_off(self) -> None:
+        """Discard what stood in no saved checkpoint when the next call on the thread came: the process was killed."""
+        cut: set[int] = set()
+        newest: set[str | None] = set()
+        for action in reversed(self.story.actions):
+            if action.status == "running" and action.thread in newest:
+                cut.add(action.key)
+            newest.add(action.thread)
+        for row in self.order:
+            if row.action_key not in cut or not self.savers.get(row.action_key):
+                continue
+            lost = row.fate == APPLIED and not row.saved
+            if lost or (row.fate == PENDING and row.saver is False):
+                row.fate, row.reason = DISCARDED, "its run was cut off before it was saved"
 
     def mark_saved(self) -> None:
         """A checkpoint counts as saved if its put returned, or that of one made from it (durability "exit")."""
