@@ -17,7 +17,7 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hitl_lab import values
 from hitl_lab.errors import ExecutorBusy, ExecutorError, RunIsOver, StepTimeoutWarning
@@ -29,6 +29,9 @@ from hitl_lab.tracing import reading, seams, sources
 from hitl_lab.tracing.gates import PHASES, Gate, Gates
 from hitl_lab.tracing.recorder import make_recorder
 from hitl_lab.tracing.worker import Job, Worker, on_own_loop
+
+if TYPE_CHECKING:
+    from hitl_lab.views.live import Live
 
 JOIN_SECONDS = 1.0
 
@@ -126,6 +129,7 @@ class TracedExecutor:
         self._finalizer = weakref.finalize(self, self._worker.let_go)
         self._finalizer.atexit = False  # the worker has a hook that comes in time
         self._moving = threading.Lock()
+        self._views: weakref.WeakSet[Any] = weakref.WeakSet()
         self._at: Gate | None = None
         self._last: Stop | None = None
         self._closed = ""
@@ -245,6 +249,7 @@ class TracedExecutor:
             yield
         finally:
             self._moving.release()
+            self._refresh()
 
     # ------------------------------------------------------------ going on after a pause
 
@@ -255,6 +260,7 @@ class TracedExecutor:
         """
         self._between("resume()")
         self._new_run(seams.Command(resume=value), sys._getframe(1))
+        self._refresh()
 
     def invoke(self, input: Any) -> None:
         """Go on with another input (None: from the last checkpoint) on the same thread; it begins with the next step.
@@ -263,6 +269,7 @@ class TracedExecutor:
         """
         self._between("invoke()")
         self._new_run(input, sys._getframe(1))
+        self._refresh()
 
     def update_state(self, values: Any, as_node: str | None = None) -> Stop:
         """Call the graph's update_state, recorded in the same trace.
@@ -316,6 +323,11 @@ class TracedExecutor:
     def over(self) -> bool:
         """Whether the run has ended: paused, done or failed."""
         return self._job is None
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed: nothing can move any more."""
+        return bool(self._closed)
 
     @property
     def returned(self) -> Any:
@@ -432,6 +444,7 @@ class TracedExecutor:
         self._finalizer()
         self._worker.join(JOIN_SECONDS)
         self._at = None
+        self._refresh()
 
     def __enter__(self) -> TracedExecutor:
         return self
@@ -440,6 +453,24 @@ class TracedExecutor:
         self.close()
 
     # ------------------------------------------------------------ telling
+
+    def view(self) -> Live:
+        """Return the stepper with live controls; it grows as the run goes on."""
+        from hitl_lab.views.live import Live
+
+        view = Live(self)
+        self._views.add(view)
+        return view
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        try:
+            return self.view()._repr_mimebundle_(**kwargs)
+        except ImportError:  # no widgets installed
+            return {"text/plain": str(self)}
+
+    def _refresh(self) -> None:
+        for view in list(self._views):
+            view.refresh()
 
     def _where(self) -> str:
         if self._closed:
