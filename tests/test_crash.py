@@ -45,6 +45,13 @@ def test_in_the_node_that_asks_exit_has_saved_nothing():
     assert found.rows.tables == {"checkpoints": 0, "writes": 0}
     # The answer starts the graph over, without the input, and the question comes again.
     assert found.resume == "draft attach review → asks"
+    first = found.trace.ledger.where(run="run 1")
+    assert [(row.node, row.fate, row.rewritten_by) for row in first] == [
+        ("__start__", "lost", None),
+        ("draft", "discarded", "run 2"),
+        ("attach", "discarded", "run 2"),
+    ]
+    assert {row.fate for row in found.trace.ledger.where(run="run 2")} == {"applied"}
 
 
 @SLOW

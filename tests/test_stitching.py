@@ -64,6 +64,28 @@ def test_numbers_go_on_and_keys_are_of_their_own():
     assert stitch(trace).events == trace.events
 
 
+@pytest.mark.parametrize("durability", ["sync", "exit"])
+def test_a_run_that_was_cut_off(durability):
+    """Its last events are missing; what the next call found saved is applied, what it did not is not."""
+    scenario, saver = scenarios.get("fix_a_split_node"), InMemorySaver()
+    with hitl_lab.record() as whole:
+        run(scenario, InMemorySaver(), durability=durability)
+    at = next(e.n for e in whole.events if e.kind == "interrupt_called")
+    if durability == "sync":
+        # As a saver whose last put came back in the very moment of the death: saved, but not told.
+        cut = [e for e in whole.events[:at] if e.kind != "saver_put"]
+        rest = [e for e in whole.events if e.run == whole.story.actions[1].key]
+    else:
+        cut = whole.events[:at]
+        with hitl_lab.record() as again:
+            run(scenario, saver)
+        rest = again.events
+    ledger = stitch(Trace(cut), Trace(rest)).ledger
+    fates = {(row.node, row.fate) for row in ledger.where(run="run 1")}
+    lasting = "applied" if durability == "sync" else "discarded"
+    assert {("attach", lasting), ("draft", lasting)} < fates
+
+
 def test_facts_that_differ_are_both_told():
     one, two = Trace(facts={"langgraph": "1.0.0", "python": "3.11"}), Trace(facts={"langgraph": "1.2.24"})
     assert stitch(one, two).facts == {"langgraph": "1.0.0, 1.2.24", "python": "3.11"}
