@@ -23,7 +23,9 @@ ENVIRONMENTS = ROOT / ".run" / "versions"
 # The first and last of each line whose seams differ, and one between (see hitl_lab/tracing/seams.py).
 VERSIONS = ("1.0.0", "1.0.10", "1.1.10", "1.2.0", "1.2.12")
 # These go with the LangGraph that is asked for; everything else stays as locked.
-_MOVING = ("langgraph", "langchain", "langsmith")
+_MOVING = ("langgraph", "langchain", "langsmith", "aiosqlite")
+# The SQLite savers that go with LangGraph 1.0 call Connection.is_alive, which aiosqlite 0.22 took away.
+_OLDER = "aiosqlite<0.22"
 
 
 def locked() -> list[str]:
@@ -41,6 +43,7 @@ def environment(version: str, python: str) -> Path:
         project = tomllib.load(stream)["project"]
     wanted = [spec for spec in project["dependencies"] if not spec.startswith("langgraph>")]
     wanted += ["pytest", "pytest-timeout", "hypothesis", "jsonschema", "hatchling", f"langgraph=={version}"]
+    wanted += [] if version == newest() else [_OLDER]
     constraints = "\n".join(line for line in locked() if not line.startswith(_MOVING))
     mark = hashlib.sha256("\n".join([*wanted, constraints]).encode()).hexdigest()
 
