@@ -26,7 +26,10 @@ class Aftermath:
     def __init__(self, story: Story, rows: Sequence[Row]) -> None:
         self.place_of = {action.key: i for i, action in enumerate(story.actions)}
         self.reads: list[tuple[int, ev.StateRead]] = [
-            (self.place_of[action.key], e) for action in story.actions for e in action.events if isinstance(e, ev.StateRead)
+            (self.place_of[action.key], e)
+            for action in story.actions
+            for e in action.events
+            if isinstance(e, ev.StateRead)
         ]
         self.by_task: dict[tuple[str, str], list[Row]] = {}
         self.by_node: dict[tuple[str | None, str, str], list[Row]] = {}
@@ -41,11 +44,18 @@ class Aftermath:
         again = [r for r in same if r.wrote_at > row.decided_at and r.action_key == row.action_key]  # a retry
         if not again:
             mine, over = self.place_of[row.action_key], self.over(row)
-            later = [*same, *self.by_node.get((row.thread, row.path, row.channel), ())] if row.thread is not None else same
-            again = [r for r in later if mine < self.place_of[r.action_key] and (over is None or self.place_of[r.action_key] <= over)]
+            later = (
+                [*same, *self.by_node.get((row.thread, row.path, row.channel), ())] if row.thread is not None else same
+            )
+            again = [
+                r
+                for r in later
+                if mine < self.place_of[r.action_key] and (over is None or self.place_of[r.action_key] <= over)
+            ]
         return min(again, key=self.order).run if again else None
 
     def order(self, row: Row) -> tuple[int, int]:
+        """Return what rows are ordered by: action, then arrival."""
         return self.place_of[row.action_key], row.wrote_at
 
     def over(self, row: Row) -> int | None:

@@ -124,7 +124,7 @@ class _Book:
     def __init__(self, story: Story) -> None:
         self.story = story
         self.rows: dict[int, Row] = {}
-        self.extra: list[Row] = []
+        self.untracked: set[int] = set()
         self.order: list[Row] = []
         self.pending: dict[str, dict[int, tuple[str, ...]]] = {}  # checkpoint id -> write keys there, with their ns
         self.applied: dict[tuple[int, tuple[str, ...]], list[int]] = {}  # (run, ns) -> keys since its last checkpoint
@@ -209,11 +209,14 @@ class _Book:
             ns=event.ns,
         )
         self.rows[event.write] = row
+        if event.untracked:
+            self.untracked.add(event.write)
         self.order.append(row)
 
     def retried(self, event: ev.Retried, action: Action) -> None:
+        why = "a retry of the node" if event.why == "retry" else "the timeout of the node"
         for key in event.cleared:
-            self.drop(key, event.n, None, "a retry of the node emptied task.writes")
+            self.drop(key, event.n, None, f"{why} emptied task.writes")
 
     def task_ended(self, event: ev.TaskEnded, action: Action) -> None:
         written = {r.channel for r in self.order if r.task_id == event.task and r.action_key == event.run}
@@ -266,7 +269,8 @@ class _Book:
                 self.pending.setdefault(where, {})[item.write] = event.ns
             if row is not None:
                 row.handed = "task" if event.task else "null task"
-                row.fate, row.decided_at, row.where, row.reason = PENDING, event.n, None, ""
+                result = "a task's result: its caller gets it, no channel does" if row.channel == RESULT else ""
+                row.fate, row.decided_at, row.where, row.reason = PENDING, event.n, None, result
 
     def saver_put_writes(self, event: ev.SaverPutWrites, action: Action) -> None:
         for item in event.rows:
@@ -291,9 +295,13 @@ class _Book:
         for write in self.applied.pop(key, ()):
             self.into.setdefault(event.checkpoint, []).append(write)
             row = self.rows.get(write)
-            if row is not None:
-                row.fate, row.checkpoint, row.decided_at = APPLIED, event.checkpoint, event.n
-                row.where, row.reason = None, ""
+            if row is None:
+                continue
+            row.fate, row.decided_at, row.where, row.reason = APPLIED, event.n, None, ""
+            if row.key in self.untracked:
+                row.reason = "its channel is an UntrackedValue: in memory until the run ends, in no checkpoint"
+            else:
+                row.checkpoint = event.checkpoint
         if event.parent is None:
             return
         taken = self.taken.get(key, set())
@@ -320,6 +328,8 @@ class _Book:
                 continue
             if row.fate == OPEN and row.key is not None:
                 self.drop(row.key, event.n, None, "the run ended before its task did")
+            elif row.key in self.untracked and row.fate in (APPLIED, PENDING):
+                row.fate, row.decided_at = LOST, event.n
             elif row.fate == PENDING and not kept:
                 self.discard(row, event, action, "it was pending in memory only: this graph has no checkpointer")
 
@@ -341,11 +351,12 @@ class _Book:
         if not event.seen:
             return
         for row in self.order:
-            if row.action_key != event.run or row.key is None or row.ns:
+            if row.action_key != event.run or row.key is None or row.ns or row.channel == RESULT:
                 continue
             shown = row.key in self.shown.get(event.run, ())
             row.returned = shown or row.key in self.taken.get((event.run, ()), ())
-            if shown and row.fate in (DROPPED, OPEN) and row.channel in event.phantom:
+            unsaved = shown and row.fate in (DROPPED, OPEN) or row.returned and row.key in self.untracked
+            if unsaved and row.channel in event.phantom:
                 row.phantom = True
 
     def state_read(self, event: ev.StateRead, action: Action) -> None:
@@ -362,7 +373,7 @@ class _Book:
                 row.fate, row.decided_at, row.discarded_by, row.where, row.reason = PENDING, event.n, None, None, ""
             if row.action_key == event.run and row.key is not None and len(row.ns) == len(event.ns) and not event.error:
                 shown = row.handed == "null task" or row.task_id in event.planned
-                row.in_state = row.fate == APPLIED or (row.key in stored and shown)
+                row.in_state = row.key not in self.untracked and (row.fate == APPLIED or row.key in stored and shown)
 
     # ------------------------------------------------------------ at the end
 

@@ -137,6 +137,8 @@ def _wrote(e: ev.Wrote, story: Story) -> str:
 
 def _retried(e: ev.Retried, story: Story) -> str:
     gone = _state_writes(e.cleared, story)
+    if e.why == "timeout":
+        return f"{code(e.name)} ran out of time: {code('task.writes')} was emptied ({listed(gone) or 'nothing of the state'})."
     return f"{code(e.name)} is tried again: {code('task.writes')} was emptied ({listed(gone) or 'nothing of the state'})."
 
 

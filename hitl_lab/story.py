@@ -187,6 +187,8 @@ class _Order:
         self.given = events
         first = events[0]
         self.exit = isinstance(first, ev.RunStarted) and first.durability == "exit"
+        # A graph with a checkpointer of its own has a namespace that does not name the task that called it.
+        self.caller = {_joined(e.ns): e.task for e in events if isinstance(e, ev.SubgraphStarted)}
 
     def all(self) -> list[ev.Event]:
         return self.level((), [(_joined(e.ns), e) for e in self.given])
@@ -202,7 +204,7 @@ class _Order:
         for at, event in events:
             if len(at) > depth:
                 segment = at[depth]
-                below.setdefault(_task_of(segment), {}).setdefault(segment, []).append((at, event))
+                below.setdefault(self.task_of(at[: depth + 1]), {}).setdefault(segment, []).append((at, event))
             elif isinstance(event, ev.SaverPut) or (isinstance(event, ev.SaverPutWrites) and self.exit):
                 saved.append(event)
             elif isinstance(event, _BY_TASK) and _owner(event) in known:
@@ -228,6 +230,10 @@ class _Order:
         for task in list(below):
             out += self.children(ns, below.pop(task))
         return out
+
+    def task_of(self, ns: tuple[str, ...]) -> str:
+        """Return the task inside which the loop at `ns` runs."""
+        return self.caller.get(ns) or ns[-1].split("|", 1)[0].rsplit(":", 1)[-1]
 
     def task(self, ns: tuple[str, ...], id: str, by_task: dict, below: dict) -> list[ev.Event]:
         mine: list[ev.Event] = by_task.pop(id, [])
@@ -276,10 +282,6 @@ def _joined(ns: Iterable[str]) -> tuple[str, ...]:
         else:
             out.append(part)
     return tuple(out)
-
-
-def _task_of(segment: str) -> str:
-    return segment.split("|", 1)[0].rsplit(":", 1)[-1]
 
 
 def _null_rows_in_place(spine: list[ev.Event]) -> list[ev.Event]:

@@ -168,7 +168,8 @@ class Wrote(Event):
 
     write: its key, unique in the process. via: "return", "send", "interrupt()", "branch", or how LangGraph put it
     there without the node ("reapplied", "cache", "input", "command", "update_state", "loaded").
-    control: a channel of LangGraph's own (branch, join, send), not of the state.
+    control: a channel of LangGraph's own (branch, join, send), not of the state. untracked: an UntrackedValue, which no
+    checkpoint holds.
     """
 
     kind: ClassVar[str] = "wrote"
@@ -180,16 +181,21 @@ class Wrote(Event):
     via: str = "return"
     control: bool = False
     source: Source | None = None
+    untracked: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retried(Event):
-    """A retry emptied `task.writes`; `cleared` holds the keys of the writes that went."""
+    """`task.writes` was emptied; `cleared` holds the keys of the writes that went.
+
+    why: "retry" (LangGraph does so before it tries the node again), or "timeout" (of the node, which ended it).
+    """
 
     kind: ClassVar[str] = "retried"
     task: str
     name: str
     cleared: tuple[int, ...] = ()
+    why: str = "retry"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,7 +227,8 @@ class SideEffect(Event):
 class TaskEnded(Event):
     """The node function came back. outcome: "finished", "interrupt", "error", "cancelled" or "bubble" (a Command
     for the parent graph). mutated: keys of its input that were changed in place, which is no write; "key=" for one that
-    was assigned anew on the state object."""
+    was assigned anew on the state object.
+    """
 
     kind: ClassVar[str] = "task_ended"
     task: str
@@ -364,7 +371,8 @@ class StateRead(Event):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEnded(Event):
     """The loop is left. status: "done", "paused", "error", "closed" (the caller stopped the stream),
-    "out_of_steps" or "draining"."""
+    "out_of_steps" or "draining".
+    """
 
     kind: ClassVar[str] = "run_ended"
     status: str
@@ -439,7 +447,7 @@ def to_plain(event: Event) -> dict[str, Any]:
     out: dict[str, Any] = {"kind": event.kind}
     for f in dataclasses.fields(event):
         value = getattr(event, f.name)
-        if value is None or value == () or value == f.default and f.name != "status":
+        if value is None or value == () or (value == f.default and f.name != "status"):
             continue
         if value == {} and f.default_factory is dict:
             continue

@@ -1,5 +1,6 @@
 """One observer a loop: turns what the seams see of a live loop into events. Knows tasks, writes and values, but no
-LangGraph: the seams hand it plain arguments."""
+LangGraph: the seams hand it plain arguments.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +55,7 @@ class TaskLog:
     The tuples are held, so that their identity stands for them until the step ends.
     """
 
-    __slots__ = ("id", "name", "writes", "keys", "source", "prints", "row_ids", "rows")
+    __slots__ = ("id", "keys", "name", "prints", "row_ids", "rows", "source", "writes")
 
     def __init__(self, id: str, name: str, source: ev.Source | None) -> None:
         self.id, self.name, self.source = id, name, source
@@ -83,7 +84,7 @@ class LoopObserver:
     """Follows one loop, from `_first` to its exit.
 
     special: channels of LangGraph's own that carry no write of a node (__interrupt__, __resume__, __error__, ...).
-    is_control: whether a channel carries control flow (branches, joins, sends).
+    is_control: whether a channel carries control flow (branches, joins, sends). result: what a @task gave back.
     """
 
     def __init__(
@@ -97,10 +98,12 @@ class LoopObserver:
         is_control: Callable[[str], bool] = lambda channel: False,
         nothing: str = "",
         null_task: str = "",
+        result: str = "",
     ) -> None:
         self.recorder, self.run, self.ns, self.parent_task = recorder, run, ns, parent_task
-        self.special, self.nothing, self.null_task = special, nothing, null_task
+        self.special, self.nothing, self.null_task, self.result = special, nothing, null_task, result
         self.control = _Control(special, is_control)
+        self.untracked: frozenset[str] = frozenset()
         self.logs: dict[str, TaskLog] = {}
         self.null = TaskLog("", "", None)
         # Logs whose writes a saver's put_writes is storing: with durability "async" it may come back steps later.
@@ -262,7 +265,7 @@ class LoopObserver:
         channel, value = write
         control = self.control[channel]
         taken = self.recorder.taken[key] = self.recorder.snap(channel, value)
-        self.add(ev.Wrote, log.id, log.name, key, channel, taken, via, control, source)
+        self.add(ev.Wrote, log.id, log.name, key, channel, taken, via, control, source, channel in self.untracked)
 
     def task_started(self, task: Any) -> None:
         try:
@@ -292,12 +295,12 @@ class LoopObserver:
                 control = self.control[channel]
                 kind = "branch" if control and via == "return" else via
                 taken = self.recorder.taken[key] = self.recorder.snap(channel, write[1])
-                self.add(ev.Wrote, log.id, log.name, key, channel, taken, kind, control, source or log.source)
+                self.add(ev.Wrote, log.id, log.name, key, channel, taken, kind, control, source or log.source, channel in self.untracked)
         except Exception as exc:
             self.recorder.fail("sent", exc)
 
-    def look_for_retry(self, log: TaskLog, now: Any, new: int) -> None:
-        # run_with_retry empties task.writes before each attempt; nothing else makes it shorter.
+    def look_for_retry(self, log: TaskLog, now: Any, new: int, why: str = "retry") -> None:
+        # run_with_retry empties task.writes before each attempt, and when a node is out of time; nothing else does.
         if not log.writes or len(now) >= len(log.writes) + new:
             return
         there = {id(w) for w in list(now)}
@@ -306,7 +309,7 @@ class LoopObserver:
             log.writes = [w for w in log.writes if id(w) in there]
             log.keys = {id(w): log.keys[id(w)] for w in log.writes}
             log.row_ids = []
-            self.emit(ev.Retried, task=log.id, name=log.name, cleared=gone)
+            self.emit(ev.Retried, task=log.id, name=log.name, cleared=gone, why=why)
 
     @guarded
     def interrupt_called(self, task: Any, index: int, value: Any, answered: bool, source: ev.Source | None) -> None:
@@ -337,7 +340,8 @@ class LoopObserver:
             if log is None:
                 return
             if len(task.writes) < len(log.writes):
-                self.look_for_retry(log, task.writes, 0)
+                why = "timeout" if error and error.startswith("NodeTimeoutError") else "retry"
+                self.look_for_retry(log, task.writes, 0, why)
             mutated = _mutated(log.prints, task.input) if log.prints is not None else ()
             self.add(ev.TaskEnded, log.id, log.name, outcome, error, interrupts, mutated, source)
         except Exception as exc:
@@ -449,7 +453,7 @@ class LoopObserver:
                     log.id, log.name = null_id(checkpoint), ""
                     keys += self.adopt(log, [w for w in task.writes if w[0] not in self.special], via)
                 else:
-                    keys += self.adopt(log, task.writes, "cache")
+                    keys += self.adopt(log, [w for w in task.writes if w[0] != self.result], "cache")
             self.add(ev.Applied, where, tuple(keys), self.changes(channels, updated))
         except Exception as exc:
             self.recorder.fail("applied", exc)

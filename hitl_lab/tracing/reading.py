@@ -103,7 +103,8 @@ def stored_config(graph: Any, config: Any) -> dict[str, Any]:
 
 def read_rows(recorder: Recorder, saver: Any, thread: Any, head: Any) -> Reads:
     """Read the rows of a thread: {"database", "committed", "tables": counts, "head": channels of the writes stored at
-    the newest checkpoint}, or {"error": text}; {} unless the recorder was asked for rows."""
+    the newest checkpoint}, or {"error": text}; {} unless the recorder was asked for rows.
+    """
     if saver is None or not any(each.rows for each in recorder.lineage()):
         return {}
     from hitl_lab import stored
@@ -194,7 +195,9 @@ class Update:
         supersteps: Sequence[Sequence[Any]],
         action: str,
         source: ev.Source | None,
+        keep: str | None = None,
     ) -> None:
+        self.keep = keep
         self.observer, self.graph, self.saver, self.config, self.action = observer, graph, saver, config, action
         self.recorder: Recorder = observer.recorder
         self.updates = [update for step in supersteps or () for update in step]
@@ -275,7 +278,7 @@ class Update:
             checkpoint=made[-1] if made else None,
         )
         at = (self.config or {}).get("configurable", {}).get("checkpoint_ns", "")
-        state, tuple_, error = yield from read_state(self.graph, self.saver, head_config(self.config, ns=at))
+        state, tuple_, error = yield from read_state(self.graph, self.saver, head_config(self.config, self.keep, at))
         yield from tell_state(observer, self.saver, self.thread, state, tuple_, error)
         observer.forget()
 

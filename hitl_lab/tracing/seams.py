@@ -46,9 +46,10 @@ _NEEDED: dict[str, tuple[str, ...]] = {
     "langgraph._internal._constants": (
         "CONF", "CONFIG_KEY_SEND", "CONFIG_KEY_SCRATCHPAD", "CONFIG_KEY_TASK_ID", "CONFIG_KEY_CHECKPOINT_NS",
         "CONFIG_KEY_CHECKPOINT_ID", "CONFIG_KEY_THREAD_ID", "CONFIG_KEY_CHECKPOINTER", "INTERRUPT", "RESUME",
-        "ERROR", "NO_WRITES", "NULL_TASK_ID", "TASKS", "NS_SEP",
+        "ERROR", "NO_WRITES", "RETURN", "NULL_TASK_ID", "TASKS", "NS_SEP",
     ),
     "langgraph.pregel.protocol": ("StreamProtocol",),
+    "langgraph.channels.untracked_value": ("UntrackedValue",),
     "langgraph.errors": ("GraphInterrupt", "GraphBubbleUp"),
     "langgraph.types": ("Command", "interrupt"),
 }  # fmt: skip
@@ -98,6 +99,7 @@ _GONE = object()
 check()  # a missing name is told by name here, before the classes below trip over it
 
 from langgraph._internal import _constants as K  # noqa: E402
+from langgraph.channels.untracked_value import UntrackedValue  # noqa: E402
 from langgraph.errors import GraphBubbleUp, GraphInterrupt  # noqa: E402
 from langgraph.pregel import _loop as L  # noqa: E402
 from langgraph.pregel import _runner as R  # noqa: E402
@@ -137,6 +139,7 @@ _KNOWN: dict[str, Any] = {
     "is_control": is_control,
     "nothing": K.NO_WRITES,
     "null_task": K.NULL_TASK_ID,
+    "result": K.RETURN,
 }
 
 
@@ -235,7 +238,7 @@ def _runner_guard(original: type) -> Callable[..., Any]:
 class _Send:
     """Stands for `task.writes.extend` in a task's config and tells the observer of each write."""
 
-    __slots__ = ("observer", "task", "send")
+    __slots__ = ("observer", "send", "task")
 
     def __init__(self, observer: LoopObserver, task: Any, send: Callable[[Any], None]) -> None:
         self.observer, self.task, self.send = observer, task, send
@@ -275,7 +278,7 @@ def _via(frame: Any) -> tuple[str, ev.Source | None]:
 class _Counter:
     """Stands for a task's `interrupt_counter`, which `interrupt()` calls first of all."""
 
-    __slots__ = ("observer", "task", "count", "pad")
+    __slots__ = ("count", "observer", "pad", "task")
 
     def __init__(self, observer: LoopObserver, task: Any, count: Callable[[], int], pad: Any) -> None:
         self.observer, self.task, self.count, self.pad = observer, task, count, pad
@@ -339,6 +342,10 @@ def current_task() -> tuple[LoopObserver, Any] | None:
 
 
 # ---------------------------------------------------------------- loops
+
+
+def _untracked(channels: Any) -> frozenset[str]:
+    return frozenset(name for name, channel in channels.items() if isinstance(channel, UntrackedValue))
 
 
 class _Traced:
@@ -408,6 +415,7 @@ class _Traced:
         observer, conf = self.observer, self.config[CONF]
         if observer.started:
             return
+        observer.untracked = _untracked(self.channels)
         command = None
         if isinstance(self.input, Command):
             command = {
@@ -1069,6 +1077,7 @@ def _update_apply_writes(original: Callable[..., Any]) -> Callable[..., Any]:
         if update is None or update.recorder.dead:
             return original(checkpoint, channels, tasks, *args, **kwargs)
         tasks = list(tasks)
+        update.observer.untracked = _untracked(channels)
         _quietly(update, update.observer.read, channels)
         out = original(checkpoint, channels, tasks, *args, **kwargs)
         _quietly(update, update.applied, tasks, channels, _updated(out))
@@ -1100,7 +1109,7 @@ def _update_of(graph: Any, config: Any, supersteps: Any, frame: Any) -> reading.
         action = frame.f_code.co_name if single else "bulk_update_state"
         user = sources.user_frame(frame)
         source = sources.of_frame(user) if user is not None else recorder.caller
-        return reading.Update(observer, graph, saver, config, supersteps, action, source)
+        return reading.Update(observer, graph, saver, config, supersteps, action, source, K.CONFIG_KEY_CHECKPOINTER)
     except Exception as exc:
         recorder.fail("update_state", exc)
         return None

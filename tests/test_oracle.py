@@ -1,0 +1,67 @@
+"""Random graphs, used at random: the ledger says what the checkpointer gives back, and tracing changes nothing."""
+
+import contextlib
+
+import pytest
+from _oracle.actions import both
+from _oracle.graphs import examples
+from _oracle.judge import Judge, TooLongError, compare
+from hypothesis import HealthCheck, given, settings
+from langgraph.checkpoint.memory import InMemorySaver
+
+
+@contextlib.contextmanager
+def memory():
+    yield InMemorySaver()
+
+
+def sqlite():
+    from langgraph.checkpoint.sqlite import SqliteSaver
+
+    return SqliteSaver.from_conn_string(":memory:")
+
+
+def async_sqlite():
+    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+    return AsyncSqliteSaver.from_conn_string(":memory:")
+
+
+KINDS = {
+    "sync memory": (memory, False),
+    "sync sqlite": (sqlite, False),
+    "async memory": (memory, True),
+    "async sqlite": (async_sqlite, True),
+}
+
+
+def judge(example, kind):
+    saver, asynchronous = KINDS[kind]
+    traced, plain, stored = both(example, saver, asynchronous=asynchronous)
+    with contextlib.suppress(TooLongError):
+        Judge(traced, stored).check()
+    compare(traced, plain)
+
+
+def hold(kind, number):
+    asynchronous = KINDS[kind][1]
+
+    # Threads and a busy machine decide how long an example takes: no deadline, and none is too slow.
+    @settings(max_examples=number, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(examples(asynchronous))
+    def run(example):
+        judge(example, kind)
+
+    run()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_ledger_against_checkpointer_quick(kind):
+    hold(kind, 15)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(2))
+@pytest.mark.parametrize("kind", KINDS)
+def test_ledger_against_checkpointer(kind, part):
+    hold(kind, 250)
