@@ -32,7 +32,7 @@ html_context = {"default_mode": "auto"}
 
 # The notebooks come with their outputs: scripts/build_site.py has run them.
 nb_execution_mode = "off"
-# Its default loads require.js and the widget manager from a CDN: blank without a network, and a request to another host.
+# Its default asks a CDN for require.js and the widget manager: a request to another host, and blank without a network.
 nb_ipywidgets_js = {}
 nb_code_prompt_show = "Predict first, then open"
 nb_code_prompt_hide = "Close"

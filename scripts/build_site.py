@@ -1,4 +1,6 @@
-"""Build the documentation as a static site: python scripts/build_site.py [--jobs N] [--only 02] [--again]
+"""Build the documentation as a static site.
+
+    python scripts/build_site.py [--jobs N] [--only 02] [--again]
 
 The pages of docs/, README, CHANGELOG and CONTRIBUTING are put together in build/site with what is made from the code:
 the course, run with HTML players in place of widgets, the scenarios, and the help of the commands. Sphinx makes site/
@@ -21,7 +23,7 @@ from pathlib import Path
 os.environ["HITL_LAB_VIEW"] = "html"
 
 from site_notebooks import reader
-from site_pages import command_help, scenario_table
+from site_pages import command_help, first_stepper, scenario_table
 
 from hitl_lab.course.jupyter import environment
 
@@ -42,7 +44,7 @@ def assemble(jobs: int, only: tuple[str, ...], again: bool) -> None:
         shutil.copy(ROOT / name, TREE)
     index = docs / "index.md"
     index.write_text(_without_empty_globs(index.read_text(encoding="utf-8"), docs), encoding="utf-8")
-    for page in [*TREE.glob("*.md"), *docs.rglob("*.md")]:
+    for page in [*TREE.glob("*.md"), *docs.glob("*.md"), *docs.glob("[!m]*/**/*.md")]:  # not those of made/
         text = page.read_text(encoding="utf-8")
         page.write_text(_LINK.sub(lambda found, page=page: _link(found, page), text), encoding="utf-8")
 
@@ -55,6 +57,7 @@ def run_everything(docs: Path, jobs: int, only: tuple[str, ...]) -> None:
     sources = [p for p in sorted((ROOT / "notebooks" / "src").glob("*.py")) if p.name.startswith(only or ("",))]
     with ThreadPoolExecutor(jobs) as pool:
         pages = pool.map(reader, sources)
+        (made / "first.md").write_text(first_stepper(), encoding="utf-8")
         (made / "command-help.md").write_text(command_help(), encoding="utf-8")
         (made / "scenarios.md").write_text(scenario_table(made / "extra" / "players"), encoding="utf-8")
         for source, page in zip(sources, pages, strict=True):

@@ -1,4 +1,6 @@
-"""Check the links of a built site without a network: python scripts/check_site.py SITE
+"""Check the links of a built site, without a network.
+
+    python scripts/check_site.py SITE
 
 Each link inside the site must lead to a file of it, and each #anchor to an id there. Addresses of other hosts are only
 looked at for their form, and only a reader's click may lead to one: a script, style, picture or frame from elsewhere is
@@ -53,9 +55,8 @@ def problems(site: Path) -> list[str]:
             told = _problem(site, path, pages, tag, address, reached)
             if told:
                 out.append(f"{where}: {told}: {address!r}")
-    out += [
-        f"{path.relative_to(site)}: no page leads here" for path in pages if path not in reached and path.name not in UNLINKED
-    ]
+    lonely = [path for path in pages if path not in reached and path.name not in UNLINKED]
+    out += [f"{path.relative_to(site)}: no page leads here" for path in lonely]
     for path in sorted(site.rglob("*")):
         if path.suffix in {".html", ".css", ".js", ".txt", ".inv"} and path.is_file():
             out += _in_text(path.relative_to(site), path.read_text(encoding="utf-8", errors="replace"), path.suffix)

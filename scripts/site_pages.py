@@ -15,8 +15,19 @@ from langgraph.checkpoint.memory import InMemorySaver
 from hitl_lab import record, scenarios
 from hitl_lab.cli import main
 from hitl_lab.scenarios import _scenario
+from hitl_lab.views import html
+from hitl_lab.views.stepper import trace_frames
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
+
+
+def first_stepper() -> str:
+    """The broken node's stepper, to stand on the first page."""
+    with record() as trace:
+        _scenario.run(scenarios.get("broken_node"), InMemorySaver())
+    document = trace_frames(trace, title="Step through it: the write of the broken node").document
+    # One line: a blank one would end the block of HTML in Markdown.
+    return f"<div>{html.frame(document, text=str(trace))}</div>\n".replace("\n", "&#10;").removesuffix("&#10;") + "\n"
 
 
 def scenario_table(players: Path) -> str:

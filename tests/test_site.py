@@ -73,7 +73,8 @@ def test_a_stepper_steps_to_the_dropped_write(site):
 def test_a_stepper_follows_the_light_of_its_page(site):
     page = visit(site, BROKEN)
     open_first_player(page)
-    inside = "getComputedStyle(document.querySelector('iframe.hitl-player').contentDocument.querySelector('.hitl')).backgroundColor"
+    player = "document.querySelector('iframe.hitl-player').contentDocument.querySelector('.hitl')"
+    inside = f"getComputedStyle({player}).backgroundColor"
     page_itself = "getComputedStyle(document.body).backgroundColor"
     dark = site.theme == "dark"
     assert (brightness(page, inside) < 100) is dark
@@ -114,7 +115,8 @@ def test_a_scenario_opens_in_its_player(site):
 
 
 def test_no_page_complains_or_asks_another_host(site):
-    pages = [path for path in sorted(SITE.rglob("*.html")) if {"_static", "players"}.isdisjoint(path.relative_to(SITE).parts)]
+    apart = {"_static", "players"}
+    pages = [path for path in sorted(SITE.rglob("*.html")) if apart.isdisjoint(path.relative_to(SITE).parts)]
     assert len(pages) > 10
     for path in pages:
         site.page.goto(path.as_uri())
