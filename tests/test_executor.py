@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import re
-import sqlite3
 import threading
 import warnings
 from typing import TypedDict
@@ -195,7 +194,7 @@ def test_run_to_each_kind_of_target():
         assert (dropped.phase, dropped.task, len(dropped.dropped)) == ("commit", "review", 1)
         assert ex.run_to(lambda event: event.kind == "returned").kind == "returned"
         assert ex.run_to("dropped").phase == "paused"
-        with pytest.raises(ValueError, match="no phase .*node .*draft.*kind of event"):
+        with pytest.raises(ValueError, match=r"no phase .*node .*draft.*kind of event"):
             ex.run_to("reveiw")
 
 
@@ -351,7 +350,7 @@ def test_what_cannot_be_done_now_is_said_and_nothing_is_lost():
     for call in (lambda: ex.resume("x"), lambda: ex.invoke(None), lambda: ex.update_state({})):
         with pytest.raises(ExecutorError, match=r"the run is not over, it stands after tick.*finish\(\)"):
             call()
-    with pytest.raises(ExecutorError, match="No task called 'reveiw' can move now. These can: review"):
+    with pytest.raises(ExecutorError, match=r"No task called 'reveiw' can move now. These can: review"):
         ex.step("reveiw")
     ex.finish()
     with pytest.raises(RunIsOver, match=r"The run is paused: answer it with resume\(value\)"):
@@ -471,8 +470,6 @@ def test_sqlite_shows_what_is_saved_at_each_stop(tmp_path):
         assert len(ex.saved().values["messages"]) == 2
         ex.finish()
         assert [w.channel for w in ex.saved().pending_writes] == ["__interrupt__"]
-
-
 
 
 def test_an_async_sqlite_saver_is_read_while_the_run_stands(tmp_path):

@@ -51,8 +51,9 @@ def execute(watched, code):
             const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
             const out = [];
             const future = kernel.requestExecute({ code, store_history: false });
-            future.onIOPub = m => { if (m.header.msg_type === 'stream') out.push(m.content.text);
-                                    if (m.header.msg_type === 'error') out.push(m.content.ename + ': ' + m.content.evalue); };
+            future.onIOPub = m => {
+                if (m.header.msg_type === 'stream') out.push(m.content.text);
+                if (m.header.msg_type === 'error') out.push(m.content.ename + ': ' + m.content.evalue); };
             await future.done;
             return out.join('').trim(); }""",
         code,
@@ -75,9 +76,7 @@ def test_the_broken_node_is_clicked_through_live(chromium, lab):  # noqa: F811
 
         def click(button, stands):
             page.locator(".hl-controls button", has_text=button).click()
-            page.wait_for_function(
-                "text => document.querySelector('.hl-controls .hl-status').textContent.includes(text)", arg=stands, timeout=20_000
-            )
+            status.filter(has_text=stands).wait_for(timeout=20_000)
 
         click("Step", "it stands after tick, superstep 0")
         click("Step", "it stands after execute of __start__")

@@ -1,10 +1,10 @@
 """`TracedExecutor`: the real run, one phase at a time.
 
-    ex = hitl_lab.TracedExecutor(graph, {"messages": [...]}, config, durability="sync")
-    ex.step()
-    ex.run_to("commit")
-    ex.tasks["review"].writes
-    ex.finish()
+ex = hitl_lab.TracedExecutor(graph, {"messages": [...]}, config, durability="sync")
+ex.step()
+ex.run_to("commit")
+ex.tasks["review"].writes
+ex.finish()
 """
 
 from __future__ import annotations
@@ -26,55 +26,15 @@ from hitl_lab.trace import Trace
 from hitl_lab.tracing import events as ev
 from hitl_lab.tracing import parts as live
 from hitl_lab.tracing import reading, seams, sources
-from hitl_lab.tracing.gates import PHASES, Gate, Gates
+from hitl_lab.tracing.gates import Gate, Gates
 from hitl_lab.tracing.recorder import make_recorder
+from hitl_lab.tracing.stops import Stop, goal
 from hitl_lab.tracing.worker import Job, Worker, on_own_loop
 
 if TYPE_CHECKING:
     from hitl_lab.views.live import Live
 
 JOIN_SECONDS = 1.0
-
-
-class Stop:
-    """A place where the run stands. Prints as a sentence; attributes of its event can be read from it.
-
-    phase: "tick", "execute", "commit" or "after_tick"; "event" (run_to a kind of event), "paused", "end" or "update".
-    event: what happened last. task: name of the task, "" if none. place: the subgraph it is in, "" at the top.
-    """
-
-    __slots__ = ("phase", "event", "_trace")
-
-    def __init__(self, phase: str, event: ev.Event | None, trace: Trace) -> None:
-        self.phase, self.event, self._trace = phase, event, trace
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or self.event is None:
-            raise AttributeError(name)
-        return getattr(self.event, name)
-
-    @property
-    def task(self) -> str:
-        return getattr(self.event, "name", "")
-
-    @property
-    def place(self) -> str:
-        return "/".join(p.split(":", 1)[0] for p in getattr(self.event, "ns", ()) if not p.isdigit())
-
-    @property
-    def sentence(self) -> str:
-        """What just happened, in one or two sentences."""
-        if self.event is None:
-            return "The recorder stopped before this; the run goes on unrecorded."
-        from hitl_lab.sentences import sentence
-
-        return sentence(self.event, self._trace.story)
-
-    def __str__(self) -> str:
-        where = f" in {self.place}" if self.place else ""
-        return f"[{self.phase}{where}] {self.sentence}"
-
-    __repr__ = __str__
 
 
 class TracedExecutor:
@@ -169,7 +129,7 @@ class TracedExecutor:
         Raises:
             ValueError: there is no such phase, node or kind of event. Else as `step`.
         """
-        reached, watch = self._target(target, node)
+        reached, watch = goal(self._graph, target, node)
         with self._only_one("run_to()"):
             self._gates.watch = watch
             try:
@@ -182,7 +142,7 @@ class TracedExecutor:
 
     def finish(self) -> Stop:
         """Let the run go on to its pause or end."""
-        return self.run_to(lambda event: False)
+        return self.run_to(_never)
 
     def _step(self, task: str | None) -> Stop:
         if self._closed:
@@ -212,34 +172,15 @@ class TracedExecutor:
         event = found.get(ev.Paused) or (found.get(ev.Returned) if error is None else None) or found.get(ev.RunEnded)
         self._last = Stop("paused" if isinstance(event, ev.Paused) else "end", event, self._trace)
         if error is not None:
-            error.add_note("Raised by the graph while hitl_lab stepped it; the trace up to here is in the executor's .trace")
+            error.add_note(
+                "Raised by the graph while hitl_lab stepped it; the trace up to here is in the executor's .trace"
+            )
             if isinstance(error, TimeoutError) and self._timeouts:
-                error.add_note("The graph has a step_timeout, which counts the time it stood: set it to None for stepping.")
+                error.add_note(
+                    "The graph has a step_timeout, which counts the time it stood: set it to None for stepping."
+                )
             raise error
         return self._last
-
-    def _target(self, target: Any, node: str | None) -> tuple[Callable[[Stop], bool], Callable[[ev.Event], bool] | None]:
-        never: Callable[[Stop], bool] = lambda stop: False  # noqa: E731
-        if node is None and callable(target):
-            return never, target
-        if node is None and target in PHASES:
-            return (lambda stop: stop.phase == target), None
-        if node is None and target == "superstep":
-            return (lambda stop: stop.phase == "tick"), None
-        if node is None and target == "dropped":
-            return (lambda stop: stop.phase == "commit" and bool(getattr(stop.event, "dropped", ()))), None
-        names, all_known = seams.names_of_nodes(self._graph)
-        wanted = node if node is not None else target
-        if node is None and wanted in ev.KINDS and wanted not in names:
-            return never, (lambda event: event.kind == wanted)
-        if wanted in names or (not all_known and isinstance(wanted, str)):
-            return (lambda stop: stop.phase == "tick" and _plans(stop.event, wanted)), (
-                lambda event: isinstance(event, ev.TaskPushed) and event.info.name == wanted
-            )
-        raise ValueError(
-            f"run_to({wanted!r}): no phase ({', '.join(PHASES)}, superstep, dropped), node ({', '.join(sorted(names))}) "
-            f"or kind of event ({', '.join(sorted(ev.KINDS))}) is called so."
-        )
 
     @contextlib.contextmanager
     def _only_one(self, what: str) -> Any:
@@ -515,8 +456,8 @@ class TracedExecutor:
     __repr__ = __str__
 
 
-def _plans(event: ev.Event | None, name: str) -> bool:
-    return isinstance(event, ev.Ticked) and event.more and any(t.name == name and not t.finished for t in event.tasks)
+def _never(event: ev.Event) -> bool:  # noqa: ARG001
+    return False
 
 
 def _line(frame: Any) -> ev.Source | None:

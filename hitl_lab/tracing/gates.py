@@ -35,7 +35,7 @@ class LetGo(BaseException):
 class Strand:
     """One line of work that moves by itself: the top loop (id ""), or a task with the loops inside it."""
 
-    __slots__ = ("id", "name", "label", "parent", "children", "gates", "over", "arrived", "pushed", "room")
+    __slots__ = ("arrived", "children", "gates", "id", "label", "name", "over", "parent", "pushed", "room")
 
     def __init__(self, id: str, name: str, label: str, parent: Strand | None) -> None:
         self.id, self.name, self.label, self.parent = id, name, label, parent
@@ -60,7 +60,7 @@ class Strand:
 class Gate:
     """One place where a thread or coroutine waits. silent: no stop for the learner (a task that is ready to begin)."""
 
-    __slots__ = ("phase", "strand", "ns", "event", "silent", "reported", "open", "future", "thread", "watched")
+    __slots__ = ("event", "future", "ns", "open", "phase", "reported", "silent", "strand", "thread", "watched")
 
     def __init__(self, phase: str, strand: Strand, ns: tuple[str, ...], event: ev.Event | None) -> None:
         self.phase, self.strand, self.ns, self.event = phase, strand, ns, event
@@ -134,7 +134,7 @@ class Gates:
 
     def _owe(self, task: str, checkpoint: str | None, change: int) -> None:
         with self.moved:
-            # The saver may come back before the loop has told what it handed over, so a debt may be negative for a moment.
+            # The saver may come back before the loop has told what it handed over: a debt may be negative for a moment.
             left = self._owed[task, checkpoint] = self._owed.get((task, checkpoint), 0) + change
             if not left:
                 del self._owed[task, checkpoint]
@@ -372,15 +372,19 @@ class Gates:
                 names = planned
             raise ExecutorError(
                 f"No task called {task!r} can move now. "
-                + (f"These can: {', '.join(names)}." if names else "No task is open: step() without a task moves the loop.")
+                + (
+                    f"These can: {', '.join(names)}."
+                    if names
+                    else "No task is open: step() without a task moves the loop."
+                )
             )
         strand = found[0]
         above = strand.parent
-        if above is not None and above.room is not None and not strand.arrived:
-            begun = sum(s.arrived for s in above.children)
-            if begun >= above.room and above.children.index(strand) >= above.room:
-                raise ExecutorError(
-                    f"Task {task!r} cannot begin yet: {above.room} tasks run at once here. Move one of "
-                    f"{', '.join(s.path for s in above.children if s.arrived)} first."
-                )
+        # Tasks begin in the order of tick, as threads come free.
+        room = above.room if above is not None and not strand.arrived else None
+        if room is not None and above.children.index(strand) >= room:
+            raise ExecutorError(
+                f"Task {task!r} cannot begin yet: {room} tasks run at once here. Move one of "
+                f"{', '.join(s.path for s in above.children[:room])} first."
+            )
         return self._leaf(strand)

@@ -87,7 +87,8 @@ class Named(Mapping[str, Any]):
     def __repr__(self) -> str:
         if self._why and not self._parts:
             return f"<no {self._what}s: {self._why}>"
-        return "{" + ", ".join(f"{k}: {_shown(v) if not isinstance(v, Task) else v!r}" for k, v in self.items()) + "}"
+        shown = (repr(v) if isinstance(v, Task) else f"{k}: {_shown(v)}" for k, v in self.items())
+        return "{" + ", ".join(shown) + "}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -100,7 +101,7 @@ class Saved:
     """
 
     values: dict[str, Any] = field(default_factory=dict)
-    pending_writes: Writes = Writes()
+    pending_writes: Writes = field(default_factory=Writes)
     step: int | None = None
     source: str = ""
     id: str = ""
@@ -160,5 +161,7 @@ def live(found: Mapping[str, Any], is_control: Any) -> Parts:
         channels=Named("channel", {k: v for k, v in channels.items() if not is_control(k)}),
         tasks=Named("task", tasks),
         pending_writes=writes_of(found["pending"], names),
-        checkpoint=saved({"channels": point.get("channel_values", {}), "pending": (), "checkpoint": point}, {}, is_control),
+        checkpoint=saved(
+            {"channels": point.get("channel_values", {}), "pending": (), "checkpoint": point}, {}, is_control
+        ),
     )

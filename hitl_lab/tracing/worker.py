@@ -33,7 +33,7 @@ _live: weakref.WeakSet[Worker] = weakref.WeakSet()
 class Job:
     """One call into the graph: a callable without arguments, which returns a coroutine in an async worker."""
 
-    __slots__ = ("call", "started", "done", "result", "error")
+    __slots__ = ("call", "done", "error", "result", "started")
 
     def __init__(self, call: Callable[[], Any]) -> None:
         self.call: Callable[[], Any] | None = call
