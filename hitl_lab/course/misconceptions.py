@@ -100,6 +100,23 @@ _ALL = (
         "ended.",
     ),
     Misconception(
+        "returned_is_in_state",
+        "the node has returned, so its write is in the state",
+        "A node fills task.writes. commit makes that pending, and only after_tick applies it, when all tasks of the "
+        "superstep are done.",
+    ),
+    Misconception(
+        "siblings_see",
+        "a node sees what another wrote just before it",
+        "Not in the same superstep: each task gets the state as it was at tick. What is written is seen in the "
+        "next superstep.",
+    ),
+    Misconception(
+        "first_come",
+        "who finishes first is applied first",
+        "after_tick waits for all tasks of the superstep and applies their writes in a fixed order.",
+    ),
+    Misconception(
         "other_key_is_safe",
         "only messages are lost; my own key would be kept",
         "commit leaves out every write of the task, whichever channel it goes to.",
