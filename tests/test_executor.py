@@ -4,6 +4,7 @@ import asyncio
 import gc
 import re
 import threading
+import uuid
 import warnings
 from typing import TypedDict
 
@@ -49,7 +50,7 @@ def payload(messages):
 TIMES = re.compile(r"elapsed: [\d.]+s")
 
 
-@MODES
+@pytest.mark.parametrize("asynchronous", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["sync", "async"])
 @pytest.mark.parametrize("name", scenarios.names())
 def test_a_run_stepped_to_its_end_is_the_run_recorded_at_once(name, asynchronous):
     scenario = runnable(name)
@@ -493,6 +494,46 @@ def test_an_async_sqlite_saver_is_read_while_the_run_stands(tmp_path):
     asyncio.run(go())
 
 
+def check_story(saver, thread, **how):
+    """The broken node on a saver, step by step, its saved state looked at everywhere."""
+    graph = scenarios.get("broken_node").build(saver)
+    config = {"configurable": {"thread_id": thread}}
+    with hitl_lab.TracedExecutor(graph, INPUT, config, **how) as ex:
+        while not ex.over:
+            ex.step()
+            assert payload(ex.saved().values.get("messages", [])) == []
+            ex.state()
+        assert [w.channel for w in ex.saved().pending_writes] == ["__interrupt__"]
+        ex.update_state({"messages": [HumanMessage("kept", id="k")]})
+        ex.resume("approved")
+        ex.finish()
+        assert [m.content for m in ex.saved().values["messages"]][-2:] == ["kept", "approved"]
+        ex.invoke(INPUT)
+        ex.run_to("dropped")
+        rows = ex.crash_here()
+        assert rows.committed
+        return rows
+
+
+def test_postgres(postgres_dsn):
+    with hitl_lab.savers.postgres(postgres_dsn) as saver:
+        rows = check_story(saver, f"executor {uuid.uuid4()}", durability="sync")
+        assert len(rows.checkpoints) > 5
+
+
+def test_async_postgres(postgres_dsn):
+    from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+
+    async def go():
+        async with AsyncPostgresSaver.from_conn_string(postgres_dsn) as saver:
+            await saver.setup()
+            for durability in ("sync", "async"):
+                rows = check_story(saver, f"executor {uuid.uuid4()}", durability=durability)
+                assert len(rows.checkpoints) > 5
+
+    asyncio.run(go())
+
+
 @pytest.mark.parametrize(("durability", "checkpoints"), [("sync", 3), ("exit", 0)])
 def test_what_survives_a_crash_is_read_from_the_file(tmp_path, durability, checkpoints):
     """Fix A: the node that attaches the payload is done, the pause is not reached."""
@@ -590,6 +631,7 @@ def test_parallel_tasks_are_let_go_without_a_word(asynchronous, caplog, capfd):
     assert not [w for rows in saver.writes.values() for w in rows.values() if w[1] == "__error__"]
 
 
+@pytest.mark.slow
 @MODES
 def test_a_hundred_executors_leave_no_threads_and_no_memory(asynchronous):
     import tracemalloc

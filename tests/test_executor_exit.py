@@ -8,6 +8,8 @@ import time
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 MODES = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 WHERE = {"one task": "('a',)", "parallel tasks": "('a', 'b', 'c')"}
 
