@@ -17,7 +17,7 @@ def load_ipython_extension(ipython: Any) -> None:
         name = line.strip() or "trace"
         if not name.isidentifier():
             raise ValueError(f"%%hitl_trace takes the name of a variable, not {name!r}.")
-        if ipython.should_run_async(cell):
+        if ipython.should_run_async(cell, transformed_cell=ipython.transform_cell(cell)):
             raise ValueError(
                 "%%hitl_trace cannot run a cell with a top-level await: use `with hitl_lab.record() as trace:`."
             )

@@ -25,7 +25,7 @@ EXAMPLES = {
          "--resume-all", '["ok", "ok"]'],
     ),
     "team": ("HL010 HL016", ["--input", '{"task": "logo"}', "--resume", '"blue"']),
-    "payment": ("HL001 HL002 HL008", ["--input", '{"euros": 40, "log": []}', "--resume", '"1234"', "--resume", '"yes"']),
+    "payment": ("HL001 HL002 HL008", ["--input", '{"euros": 40, "log": []}', "--resume", '"1234"', "--resume", '"yes"']),  # noqa: E501
 }  # fmt: skip
 
 

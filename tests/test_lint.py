@@ -23,13 +23,13 @@ BAD = {
     "HL101 file": "def n(s):\n    open('f', 'w').close()\n    return interrupt('?')",
     "HL101 async": "async def n(s):\n    await client.post(url)\n    return interrupt('?')",
     "HL101 helper": "def ask():\n    return interrupt('?')\ndef n(s):\n    charge_card(s)\n    return ask()",
-    "HL102 send": "def n(s, config):\n    config['configurable']['__pregel_send']([('a', 1)])\n    return interrupt('?')",
+    "HL102 send": "def n(s, config):\n    config['configurable']['__pregel_send']([('a', 1)])\n    return interrupt('?')",  # noqa: E501
     "HL102 push": "def n(s):\n    push_message(m)\n    return interrupt('?')",
     "HL103 key": "def n(state):\n    state['a'] = 1\n    return interrupt('?')",
     "HL103 append": "def n(state):\n    state['a'].append(1)\n    return interrupt('?')",
     "HL104 bare": "def n(s):\n    try:\n        interrupt('?')\n    except:\n        pass",
     "HL104 exception": "def n(s):\n    try:\n        interrupt('?')\n    except Exception as e:\n        log(e)",
-    "HL104 tuple": "def n(s):\n    try:\n        interrupt('?')\n    except (ValueError, BaseException):\n        return {}",
+    "HL104 tuple": "def n(s):\n    try:\n        interrupt('?')\n    except (ValueError, BaseException):\n        return {}",  # noqa: E501
     "HL104 suppress": "def n(s):\n    with contextlib.suppress(Exception):\n        interrupt('?')",
     "HL104 finally": "def n(s):\n    try:\n        interrupt('?')\n    finally:\n        return {}",
     "HL105 model": "def n(s):\n    draft = model.invoke(s)\n    return interrupt(draft)",
@@ -47,7 +47,7 @@ GOOD = {
     "    except Exception:\n        pass",
     "narrow": "def n(s):\n    try:\n        interrupt('?')\n    except ValueError:\n        pass",
     "cleans up": "def n(s):\n    try:\n        interrupt('?')\n    finally:\n        lock.release()",
-    "other branch": "def n(s):\n    if s['x']:\n        requests.post(url)\n        return {}\n    return interrupt('?')",
+    "other branch": "def n(s):\n    if s['x']:\n        requests.post(url)\n        return {}\n    return interrupt('?')",  # noqa: E501
     "nested": "def n(s):\n    def later():\n        requests.post(url)\n    return interrupt('?')",
     "silenced": "def n(s):\n    requests.post(url)  # hitl: ok, it is idempotent\n    return interrupt('?')",
     "silenced node": "def n(s):  # hitl: ok\n    requests.post(url)\n    return interrupt('?')",
@@ -65,7 +65,7 @@ def test_a_good_sample_gets_none(name):
     assert codes(GOOD[name]) == []
 
 
-@pytest.mark.parametrize("head, call", [
+@pytest.mark.parametrize(("head", "call"), [
     ("from langgraph.types import interrupt as ask\n", "ask"),
     ("from langgraph import types\n", "types.interrupt"),
     ("import langgraph.types\n", "langgraph.types.interrupt"),
