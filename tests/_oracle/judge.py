@@ -74,7 +74,7 @@ class Judge:
 
     def check(self) -> None:
         if any("half-way" in note for note in self.notes):
-            self.trace_is_whole()  # LangGraph left a superstep applied in part, and the trace says so: no row can be right
+            self.trace_is_whole()  # LangGraph left a superstep applied in part, as the trace says: no row can be right
             return
         for part in (
             self.nothing_failed, self.heads_hold_what_was_applied, self.pending_is_what_is_stored,
