@@ -254,7 +254,9 @@ class Book:
                 return event.status == "done"
         return False
 
-    def mark(self, out: dict[str, Any], key: int | None, column: int, text: str, tone: str = "", reason: str = "") -> None:
+    def mark(
+        self, out: dict[str, Any], key: int | None, column: int, text: str, tone: str = "", reason: str = ""
+    ) -> None:
         number = self._write_of.get(key) if key is not None else None
         if number is None or (column != STATUS and self.writes[number].get("control")):
             return
@@ -314,7 +316,9 @@ class Book:
     def on_tick(self, event: ev.Ticked, out: dict[str, Any]) -> None:
         mine = [self.task(event, info.id, info) for info in event.tasks]
         out["scene"] = [*self.callers(event), *mine]
-        out["states"] = [[n, "finished" if info.finished else "planned"] for n, info in zip(mine, event.tasks, strict=True)]
+        out["states"] = [
+            [n, "finished" if info.finished else "planned"] for n, info in zip(mine, event.tasks, strict=True)
+        ]
 
     def on_task_pushed(self, event: ev.TaskPushed, out: dict[str, Any]) -> None:
         number = self.task(event, event.task, event.info)
@@ -493,7 +497,11 @@ def _change_lines(name: str, before: Any, known: bool, delta: dict[str, Any]) ->
     for key, value in delta.get("items", {}).items():
         at = int(key) if int(key) < len(items) - len(items) // 2 or not gap else int(key) - gap
         old = items[at] if 0 <= at < len(items) else None
-        out += diffs.differences(f"{name}[{key}]", old, value) if old is not None else [diffs.added(f"{name}[{key}]", value)]
+        out += (
+            diffs.differences(f"{name}[{key}]", old, value)
+            if old is not None
+            else [diffs.added(f"{name}[{key}]", value)]
+        )
     out += [diffs.added(f"{name}[{size + i}]", v) for i, v in enumerate(delta.get("append", ()))]
     return out
 

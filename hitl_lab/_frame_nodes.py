@@ -1,4 +1,4 @@
-"""The state of each node of a graph along a story: idle, planned, running, re-running, paused, finished, skipped, failed."""
+"""The state of each node of a graph along a story: idle, planned, running, re-running, paused, finished, ..."""
 
 from __future__ import annotations
 
@@ -74,7 +74,9 @@ class NodeStates:
                     number = self.of(event, info.name, story)
                     if number not in fresh:
                         fresh.add(number)
-                        self._stopped = self._stopped - {number} | ({number} if self._now.get(number) == "paused" else set())
+                        self._stopped = self._stopped - {number} | (
+                            {number} if self._now.get(number) == "paused" else set()
+                        )
                         self._tasks[number] = {}
                     self.set(number, info.id, "finished" if info.finished else "planned", out)
             case ev.TaskPushed():
@@ -84,7 +86,9 @@ class NodeStates:
                 self._started.add(event.task)
                 self.set(self.of(event, event.name, story), event.task, "re-running" if again else "running", out)
             case ev.TaskEnded():
-                word = {"interrupt": "paused", "error": "failed", "cancelled": "cancelled"}.get(event.outcome, "finished")
+                word = {"interrupt": "paused", "error": "failed", "cancelled": "cancelled"}.get(
+                    event.outcome, "finished"
+                )
                 self.set(self.of(event, event.name, story), event.task, word, out)
             case ev.Paused() if event.reason == "interrupt_before":
                 for name in event.nodes:

@@ -135,5 +135,8 @@ def comparison_text(document: dict[str, Any], lists: Sequence[FrameList]) -> str
         if len(plain) == 1:
             out.append(f"{n + 1:>4}  {told[0]}")
         else:
-            out += [f"{n + 1:>4}{mark}", *(f"      {title:<{wide}}  {text}" for title, text in zip(titles, told, strict=True))]
+            out += [
+                f"{n + 1:>4}{mark}",
+                *(f"      {title:<{wide}}  {text}" for title, text in zip(titles, told, strict=True)),
+            ]
     return "\n".join(out)

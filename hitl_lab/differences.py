@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
 from hitl_lab.values import clean, is_mark, show
@@ -26,7 +27,7 @@ class Line(NamedTuple):
 
 
 def differences(path: str, before: Any, after: Any, *, limit: int = LINES_LIMIT) -> list[Line]:
-    """Return where `after` differs from `before`, leaf by leaf; the last line says so if there are more than `limit`."""
+    """Return where `after` differs from `before`, leaf by leaf; beyond `limit` a last line says that there are more."""
     out: list[Line] = []
     for line in _walk(path, before, after):
         if len(out) == limit:
@@ -48,6 +49,9 @@ def _walk(path: str, before: Any, after: Any) -> Iterator[Line]:
     if a is None or b is None or a[0] != b[0] or not (a[1] or b[1]):
         yield Line(path, before, after)
         return
+    if isinstance(before, list) and len(before) != len(after):
+        yield from _aligned(path, before, after)
+        return
     left, right = a[1], b[1]
     for key in [*left, *(k for k in right if k not in left)]:
         x, y = left.get(key, _ABSENT), right.get(key, _ABSENT)
@@ -58,6 +62,23 @@ def _walk(path: str, before: Any, after: Any) -> Iterator[Line]:
             yield Line(inner, x, None, has=False)
         else:
             yield from _walk(inner, x, y)
+
+
+def _aligned(path: str, before: list[Any], after: list[Any]) -> Iterator[Line]:
+    """Lists of different length: an item put in the middle is one difference, not one for each item behind it."""
+    match = SequenceMatcher(
+        None, [show(v, FULL_LIMIT) for v in before], [show(v, FULL_LIMIT) for v in after], autojunk=False
+    )
+    for tag, a, b, c, d in match.get_opcodes():
+        if tag == "equal":
+            continue
+        both = min(b - a, d - c)
+        for i in range(both):
+            yield from _walk(f"{path}[{c + i}]", before[a + i], after[c + i])
+        for i in range(a + both, b):
+            yield Line(f"{path}[{i}]", before[i], None, has=False)
+        for i in range(c + both, d):
+            yield Line(f"{path}[{i}]", None, after[i], had=False)
 
 
 def _parts(value: Any) -> tuple[str, dict[str, Any]] | None:

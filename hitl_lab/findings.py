@@ -139,6 +139,13 @@ class Findings(tuple[Finding, ...]):
 
     __repr__ = __str__
 
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        try:
+            from hitl_lab.views.tables import findings_table
+        except ImportError:  # no widgets installed: the text is complete
+            return {"text/plain": str(self)}
+        return findings_table(self)._repr_mimebundle_(**kwargs)
+
     def of(self, *codes: str) -> Findings:
         """Return those of the given codes."""
         return Findings(f for f in self if f.code in codes)

@@ -101,9 +101,10 @@ def frame_at(index: Index, k: int) -> dict[str, Any]:
     space = doc["spaces"][event["space"]]
     run = doc["runs"][space["run"]]
     tasks, more = _tasks(index, event, n, since)
-    out = {
+    return {
         "position": k + 1,
         "of": len(doc["steps"]),
+        "events": [since + 1, n + 1],  # as str(trace) and the findings number them
         "kind": event["kind"],
         "phase": event["phase"],
         "superstep": event.get("superstep"),
@@ -124,7 +125,6 @@ def frame_at(index: Index, k: int) -> dict[str, Any]:
         "source": event.get("source"),
         "ledger": _ledger(index, n, since),
     }
-    return out
 
 
 def dropped_steps(index: Index) -> list[int]:
@@ -175,7 +175,15 @@ def _task(index: Index, task: int, n: int, since: int) -> dict[str, Any]:
     for write in writes[-WRITES_SHOWN:]:
         status = _cells(index, write, n).get(0, ["written", ""])
         new = index.made_at[write] >= since or any(since <= at <= n and m[1] == 0 for at, m in index.marks[write])
-        told.append({"write": write, "status": status[0], "tone": status[1], "reason": status[2] if len(status) > 2 else "", "new": new})
+        told.append(
+            {
+                "write": write,
+                "status": status[0],
+                "tone": status[1],
+                "reason": status[2] if len(status) > 2 else "",
+                "new": new,
+            }
+        )
     state = _last(index.task_states[task], n, "")
     return {"task": task, "state": state, "writes": told, "more": max(0, len(writes) - WRITES_SHOWN)}
 
@@ -221,7 +229,7 @@ def _point(index: Index, point: int, n: int, since: int) -> dict[str, Any]:
             special = channel[:2] == "__" and write < 0
             key = (batch["task"], channel if special else f"{channel}#{write}" if write >= 0 else f"{channel}@{place}")
             row = rows.get(key)
-            if row is None or special and row["value"] != value:
+            if row is None or (special and row["value"] != value):
                 rows[key] = {"task": batch["task"], "channel": channel, "write": write, "value": value,
                              "saved": batch["saver"], "new": at >= since}  # fmt: skip
             elif batch["saver"] and not row["saved"]:
@@ -314,5 +322,11 @@ def _ledger(index: Index, n: int, since: int) -> dict[str, Any]:
     for write in shown:
         cells = _cells(index, write, n)
         new = any(since <= at <= n for at, _ in index.marks[write])
-        rows.append({"write": write, "cells": [cells.get(c, ["", ""])[:2] for c in range(len(index.doc["columns"]) + 1)], "new": new})
+        rows.append(
+            {
+                "write": write,
+                "cells": [cells.get(c, ["", ""])[:2] for c in range(len(index.doc["columns"]) + 1)],
+                "new": new,
+            }
+        )
     return {"rows": rows, "more": max(0, count - len(rows))}

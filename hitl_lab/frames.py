@@ -9,6 +9,7 @@ index, so that 10,000 events neither weigh 10,000 states nor are read again at e
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -55,6 +56,10 @@ class FrameList(Sequence[dict[str, Any]]):
         """Return the one-line text of a value that a frame names by its number."""
         return self.document["values"][value][0]
 
+    def step_of(self, event: int) -> int:
+        """Return the step, from 0, that tells an event by its number in `str(trace)` and in findings, from 1."""
+        return bisect_left(self.document["steps"], event - 1)
+
     def to_json(self) -> str:
         """Return the document as JSON in pure ASCII."""
         return json.dumps(self.document, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
@@ -85,12 +90,24 @@ def schema() -> dict[str, Any]:
     return json.loads(files("hitl_lab").joinpath("schema/frames.schema.json").read_text(encoding="utf-8"))
 
 
-GROWING = ("runs", "spaces", "tasks", "nodes", "graphs", "checkpoints", "writes", "values", "sources", "events", "steps")
+GROWING = (
+    "runs",
+    "spaces",
+    "tasks",
+    "nodes",
+    "graphs",
+    "checkpoints",
+    "writes",
+    "values",
+    "sources",
+    "events",
+    "steps",
+)
 """The lists of a document that get longer while a run goes on."""
 
 
 def patch(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """Return what turns document `old` into `new`: for each list the first place that differs and what stands from there.
+    """Return what turns document `old` into `new`: for each list the first place that differs and what follows.
 
     Sent to the browser while a run goes on, so that a step costs what it added; see the contract in `stepper.js`.
     """

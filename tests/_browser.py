@@ -16,8 +16,13 @@ import pytest
 from hitl_lab.course import jupyter
 
 FLAGS = (
-    "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync --no-first-run"
-).split()
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
 
 
 def system_chromium():
@@ -54,7 +59,9 @@ class Watched:
 
     def __init__(self, page):
         self.page, self.said, self.asked = page, [], []
-        page.on("console", lambda m: self.said.append(f"{m.type}: {m.text}") if m.type in ("error", "warning") else None)
+        page.on(
+            "console", lambda m: self.said.append(f"{m.type}: {m.text}") if m.type in ("error", "warning") else None
+        )
         page.on("pageerror", lambda e: self.said.append(f"exception: {e}"))
         page.on("request", self._asked)
 
@@ -149,7 +156,7 @@ def lab(tmp_path_factory):
     tracker = home / "settings" / "@jupyterlab" / "notebook-extension" / "tracker.jupyterlab-settings"
     tracker.parent.mkdir(parents=True)
     tracker.write_text('{"windowingMode": "none"}')
-    log = open(home / "log", "w+")  # noqa: SIM115
+    log = (home / "log").open("w+")
     server = subprocess.Popen(args, env=env, stdout=log, stderr=subprocess.STDOUT, cwd=folder)
     try:
         yield Lab(folder, _address(home / "runtime", server, log), token)
@@ -169,8 +176,9 @@ def _address(runtime, server, log):
             if told.get("port"):
                 url = f"http://127.0.0.1:{told['port']}"
                 # The file is there a moment before the server listens.
-                with suppress(urllib.error.URLError), urllib.request.urlopen(
-                    f"{url}/api/status?token={told['token']}", timeout=30
+                with (
+                    suppress(urllib.error.URLError),
+                    urllib.request.urlopen(f"{url}/api/status?token={told['token']}", timeout=30),
                 ):
                     return url
         assert server.poll() is None, log.seek(0) or log.read()

@@ -19,7 +19,11 @@ def long_trace(supersteps):
         rows = []
         for value in ("first", "second"):
             write += 1
-            out.append(ev.Wrote(task=task, name="node", write=write, channel="log", value=[f"{value} {step}"], source=source, **told))
+            out.append(
+                ev.Wrote(
+                    task=task, name="node", write=write, channel="log", value=[f"{value} {step}"], source=source, **told
+                )
+            )
             rows.append(ev.Row("log", write, task=task))
         dropped = step % 50 == 49
         kept = tuple(rows[:1] if dropped else rows)
@@ -28,7 +32,11 @@ def long_trace(supersteps):
         gone = (rows[1].write,) if dropped else ()
         out.append(ev.Committed(task=task, name="node", writes=(write - 1, write), handed=kept, dropped=gone, **told))
         out.append(ev.PutWrites(task=task, name="node", rows=kept, checkpoint=old, to_saver=True, **told))
-        out.append(ev.Applied(where="after_tick", writes=keys, changes={"log": {"append": [f"first {step}"], "len": step + 1}}, **told))
+        out.append(
+            ev.Applied(
+                where="after_tick", writes=keys, changes={"log": {"append": [f"first {step}"], "len": step + 1}}, **told
+            )
+        )
         out.append(ev.CheckpointCreated(checkpoint=new, parent=old, **told))
         out.append(ev.SaverPut(checkpoint=new, **told))
     out.append(ev.RunEnded(run=1, status="done"))

@@ -3,7 +3,6 @@
 READ = """root => {
   const text = (el, s) => { const x = el && el.querySelector(s); return x ? x.textContent : null; };
   const all = (el, s) => [...el.querySelectorAll(s)];
-  const open = el => el.textContent;
   return {
     position: text(root, '.hl-pos'),
     say: text(root, '.hl-say'),
@@ -18,13 +17,14 @@ READ = """root => {
     })),
     checkpoints: all(root, '.hl-cp').map(cp => ({
       name: cp.dataset.checkpoint, stored: text(cp, '.hl-cphead .hl-tag'),
-      rows: all(cp, '.hl-row[data-row]').map(r => ({ channel: r.dataset.row, stored: text(r, '.hl-tag'), value: text(r, '.hl-wval code') })),
+      rows: all(cp, '.hl-row[data-row]').map(r => ({
+        channel: r.dataset.row, stored: text(r, '.hl-tag'), value: text(r, '.hl-wval code') })),
       gone: all(cp, '.hl-gone .hl-id').map(x => x.textContent),
     })),
     channels: all(root, '.hl-changed .hl-chan dd').map(dd => all(dd, 'code, .hl-more').map(c => c.textContent)),
     phantom: all(root, '.hl-ghostcell code').map(c => c.textContent),
     ledger: all(root, '.hl-ledger tbody tr').map(tr => all(tr, 'td').map(td => td.textContent)),
-    nodes: all(root, '.hl-box').map(g => [g.querySelector('.hl-label').textContent, g.querySelector('.hl-state').textContent]),
+    nodes: all(root, '.hl-box').map(g => [text(g, '.hl-label'), text(g, '.hl-state')]),
   };
 }"""
 

@@ -11,10 +11,12 @@ from _traces import LESSONS, SOME, traced
 
 from hitl_lab import frames as fr
 from hitl_lab import values
+from hitl_lab.differences import differences
 from hitl_lab.frame_view import dropped_steps
 from hitl_lab.trace import Trace
 from hitl_lab.tracing import events as ev
 from hitl_lab.views.stepper import trace_frames
+from hitl_lab.views.tables import findings_table, ledger_table
 
 
 def texts(frames, value):
@@ -197,3 +199,35 @@ def test_source_is_left_out_unless_asked_for(name):
     assert trace_frames(traced(name), source=False).document["sources"] == []
     sources = trace_frames(traced(name)).document["sources"]
     assert any(s["function"].endswith("commit") and s["deciding"] for s in sources)
+
+
+def test_frames_number_events_as_the_text_and_the_findings_do():
+    trace = traced("broken_node")
+    frames = fr.frames(trace)
+    (dropped,) = trace.findings.of("HL001")
+    k = frames.step_of(dropped.events[-1])
+    first, last = frames[k]["events"]
+    assert first <= dropped.events[-1] <= last
+    assert [f["events"][1] for f in frames] == [n + 1 for n in frames.document["steps"]]
+    assert all(f"{f['events'][1]:>4}  {f['kind']}" in str(trace) for f in frames)
+
+
+def test_an_item_put_in_the_middle_is_one_difference():
+    given, saved = ["order", "asking", "stock: 3"], ["order", "stock: 3"]
+    (line,) = differences("log", given, saved)
+    assert (line.path, line.before, line.has) == ("log[1]", "asking", False)
+    assert [tuple(d)[:3] for d in differences("x", {"a": 1, "b": [1]}, {"a": 2, "b": [1]})] == [("x.a", 1, 2)]
+    assert differences("x", float("1"), 1)[0].path == "x"
+
+
+def test_findings_and_ledger_are_tables_with_the_text_as_their_twin():
+    trace = traced("broken_node")
+    for made, text in (
+        (ledger_table(trace.ledger), str(trace.ledger)),
+        (findings_table(trace.findings), str(trace.findings)),
+    ):
+        assert repr(made) == str(made) == text
+        assert made._repr_mimebundle_()[0]["text/plain"] == text
+    assert trace._repr_mimebundle_()[0]["text/plain"] == str(trace)
+    rows = findings_table(trace.findings)._plain["rows"]
+    assert [row[0][0] for row in rows] == [f.code for f in trace.findings]

@@ -111,7 +111,9 @@ def test_play_goes_on_at_its_pace_and_stops_at_the_end_or_by_hand(player):
 def test_a_long_value_folds_open_and_stays_open_and_is_copied(player):
     long = ["a word " * 60, {"key": list(range(40))}]
     events = traced("broken_node").events
-    changed = [e if not isinstance(e, ev.Wrote) else ev.from_plain(ev.to_plain(e) | {"value": snapshot(long)}) for e in events]
+    changed = [
+        e if not isinstance(e, ev.Wrote) else ev.from_plain(ev.to_plain(e) | {"value": snapshot(long)}) for e in events
+    ]
     watched = player(Trace(changed))
     watched.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     watched.page.click(".hl-jump")
@@ -131,7 +133,9 @@ def test_axe_finds_nothing(chromium, tmp_path, scheme):
     trace = traced("broken_node")
     files = {
         "player": trace.to_html(tmp_path / "player.html"),
-        "compare": compare(trace, traced("fix_a_split_node"), titles=["Broken", "Fix A"]).to_html(tmp_path / "compare.html"),
+        "compare": compare(trace, traced("fix_a_split_node"), titles=["Broken", "Fix A"]).to_html(
+            tmp_path / "compare.html"
+        ),
         "ledger": ledger_table(trace.ledger).to_html(tmp_path / "ledger.html"),
     }
     with new_page(chromium, color_scheme=scheme) as watched:
@@ -223,7 +227,9 @@ def hostile_trace(value):
         if isinstance(data, list):
             return [worse(v) for v in data]
         if not isinstance(data, dict):
-            return {"messages": name, "review": name, "LangGraph": name}.get(data, data) if isinstance(data, str) else data
+            return (
+                {"messages": name, "review": name, "LangGraph": name}.get(data, data) if isinstance(data, str) else data
+            )
         out = {(name if k == "messages" else k): worse(v) for k, v in data.items()}
         if out.get("kind") in ("wrote", "interrupt_called"):
             out["value"] = taken

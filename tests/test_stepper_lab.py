@@ -35,7 +35,7 @@ def execute(watched, code):
             const out = [];
             const future = kernel.requestExecute({ code, store_history: false });
             future.onIOPub = m => { if (m.header.msg_type === 'stream') out.push(m.content.text);
-                                    if (m.header.msg_type === 'error') out.push(m.content.ename + ': ' + m.content.evalue); };
+                if (m.header.msg_type === 'error') out.push(m.content.ename + ': ' + m.content.evalue); };
             await future.done;
             return out.join('').trim(); }""",
         code,
@@ -78,13 +78,16 @@ def test_the_lessons_step_by_step_in_jupyterlab(chromium, lab):
         watched.assert_clean()
 
 
+LINKED = """\
+import traitlets
+a = broken_node.stepper(title="one")
+b = broken_node.stepper(title="two", position=9)
+link = traitlets.link((a, "position"), (b, "position"))
+a"""
+
+
 def test_position_is_shared_with_python_and_linked_and_outlives_the_kernel(chromium, lab):
-    cells = (
-        IMPORTS + RECORD.format(name="broken_node").rsplit("\n", 1)[0],
-        "import traitlets\na = broken_node.stepper(title='one')\nb = broken_node.stepper(title='two', position=9)\n"
-        "link = traitlets.link((a, 'position'), (b, 'position'))\na",
-        "b",
-    )
+    cells = (IMPORTS + RECORD.format(name="broken_node").rsplit("\n", 1)[0], LINKED, "b")
     frames = trace_frames(traced("broken_node"))
     with new_page(chromium, viewport={"width": 1300, "height": 1000}) as watched:
         start(lab, watched, "linked.ipynb", *cells)
@@ -94,7 +97,9 @@ def test_position_is_shared_with_python_and_linked_and_outlives_the_kernel(chrom
         (drop,) = dropped_steps(frames._index)
         at = f"{drop + 1} of {len(frames)}"
         second.locator(f".hl-pos >> text='{at}'").wait_for(timeout=10_000)
-        assert execute(watched, "print(a.position, a.frame['tasks'][0]['writes'][0]['status'])") == f"{drop + 1} dropped"
+        assert (
+            execute(watched, "print(a.position, a.frame['tasks'][0]['writes'][0]['status'])") == f"{drop + 1} dropped"
+        )
         execute(watched, "b.position = 3")
         first.locator(f".hl-pos >> text='3 of {len(frames)}'").wait_for(timeout=10_000)
         # The cell run twice: each output steps for itself.
@@ -134,20 +139,34 @@ def test_two_notebooks_do_not_mix_and_dark_shows_the_same(chromium, lab):
         two.assert_clean()
 
 
+LIVE = """\
+import contextvars
+from hitl_lab.scenarios.broken_node import QUESTION
+from langgraph.types import Command
+graph = scenarios.get("broken_node").build(InMemorySaver())
+config = {"configurable": {"thread_id": "1"}}
+block = hitl_lab.record()
+trace = block.__enter__()
+there = contextvars.copy_context()  # a widget's callback runs in a context of its own, with no record() open
+graph.invoke(QUESTION, config)
+live = trace.stepper(position=10**6)
+clicked = []
+
+def act(name):
+    clicked.append(name)
+    if name == "fail":
+        raise ValueError("told beside the buttons")
+    there.run(graph.invoke, Command(resume="approved"), config)
+    live.update()
+
+live.on_control(act)
+live.controls = [{"name": "resume", "label": "Resume"}, {"name": "fail", "label": "Fail"}]
+live"""
+
+
 def test_a_recording_that_goes_on_is_appended_and_controls_reach_python(chromium, lab):
-    cells = (
-        IMPORTS
-        + "graph = scenarios.get('broken_node').build(InMemorySaver())\n"
-        + "from hitl_lab.scenarios.broken_node import QUESTION\nfrom langgraph.types import Command\n"
-        # A widget's callback runs in a context of its own, in which no record() is open.
-        + "import contextvars\nconfig = {'configurable': {'thread_id': '1'}}\nblock = hitl_lab.record()\ntrace = block.__enter__()\nthere = contextvars.copy_context()\n"
-        + "graph.invoke(QUESTION, config)\nlive = trace.stepper(position=10**6)\nclicked = []\n"
-        + "def act(name):\n    clicked.append(name)\n    if name == 'fail':\n        raise ValueError('told beside the buttons')\n"
-        + "    there.run(graph.invoke, Command(resume='approved'), config)\n    live.update()\n"
-        + "live.on_control(act)\nlive.controls = [{'name': 'resume', 'label': 'Resume'}, {'name': 'fail', 'label': 'Fail'}]\nlive",
-    )
     with new_page(chromium, viewport={"width": 1300, "height": 1000}) as watched:
-        start(lab, watched, "live.ipynb", *cells)
+        start(lab, watched, "live.ipynb", IMPORTS, LIVE)
         stepper = shown(watched)
         before = int(stepper.locator(".hl-pos").inner_text().split()[0])
         assert before == int(stepper.locator(".hl-pos").inner_text().split()[2])

@@ -43,7 +43,7 @@ def drawing(graph: dict[str, Any]) -> dict[str, Any]:
         return {"hint": HINT}
     try:
         laid = _layout(str(executable), tuple(nodes), tuple(tuple(e) for e in edges))
-    except Exception:  # a dot that crashes, is too old, or is no dot at all
+    except Exception:  # noqa: BLE001 - a dot that crashes, is too old, or is no dot at all
         return {"hint": FAILED}
     return {"layout": json.loads(laid)}
 
@@ -66,8 +66,8 @@ def _layout(executable: str, nodes: tuple[str, ...], edges: tuple[tuple[str, ...
 def _dot(nodes: tuple[str, ...], edges: tuple[tuple[str, ...], ...]) -> str:
     # Ids n0, n1, ... and c0, c1, ...: a node's own name never becomes DOT source.
     ids = {key: f"n{i}" for i, key in enumerate(nodes)}
-    lines = ["digraph {", 'graph [ranksep=0.32, nodesep=0.28, pad=0.04, compound=true, fontsize=12]']
-    lines.append("node [shape=box, fixedsize=true, label=\"\"]")
+    lines = ["digraph {", "graph [ranksep=0.32, nodesep=0.28, pad=0.04, compound=true, fontsize=12]"]
+    lines.append('node [shape=box, fixedsize=true, label=""]')
     lines += _clusters(nodes, ids)
     for edge in edges:
         a, b = edge[0], edge[1]
@@ -152,12 +152,16 @@ def _read(laid: dict[str, Any], nodes: tuple[str, ...]) -> dict[str, Any]:
             a, b, c, d = (float(v) for v in item["bb"].split(","))
             key = names[int(name.removeprefix("cluster_"))]
             label = key.rsplit(":", 1)[-1]
-            out["clusters"].append({"key": key, "label": label, "x": x(a), "y": y(d), "w": round(c - a, 1), "h": round(d - b, 1)})
+            out["clusters"].append(
+                {"key": key, "label": label, "x": x(a), "y": y(d), "w": round(c - a, 1), "h": round(d - b, 1)}
+            )
         elif "pos" in item:
             key = nodes[int(name[1:])]
             a, b = (float(v) for v in item["pos"].split(","))
             width, height = size(key)
-            out["nodes"].append({"key": key, "label": _short(key.rsplit(":", 1)[-1]), "x": x(a), "y": y(b), "w": width, "h": height})
+            out["nodes"].append(
+                {"key": key, "label": _short(key.rsplit(":", 1)[-1]), "x": x(a), "y": y(b), "w": width, "h": height}
+            )
     for edge in laid.get("edges", ()):
         out["edges"].append(_edge(edge, x, y))
     return out

@@ -7,7 +7,7 @@ The contract with Python
              view of step k; its twin in Python is hitl_lab.frame_view.frame_at, and tests hold them together.
              {"schema": "hitl_lab.comparison"}: {title, panes: [{title, document}], rows: [[k or null, ...]],
              differences: [[row, text]]}.
-             {"schema": "hitl_lab.table"}: {title, columns, filters, rows: [[[text, tone, full?], ...]]}.
+             {"schema": "hitl_lab.table"}: {title, columns, filters, rows: [[[text, tone, whole text, [groups]], ...]]}.
   traits     document (bytes, UTF-8 JSON), position (int from 1; two-way), controls (list, see below).
   live       Python sends {"type": "append", "patch": {list name: {"from": i, "items": [...]}}}: each list of the
              document is cut at `from` and goes on with `items` (hitl_lab.frames.patch makes it). A view that stands
@@ -86,7 +86,7 @@ export function viewAt(index, k) {
   const [tasks, more] = tasksAt(index, event, n, since);
   const or = (value, other) => (value === undefined ? other : value);
   return {
-    position: k + 1, of: doc.steps.length, kind: event.kind, phase: event.phase, superstep: or(event.superstep, null),
+    position: k + 1, of: doc.steps.length, events: [since + 1, n + 1], kind: event.kind, phase: event.phase, superstep: or(event.superstep, null),
     run: space.run, status: n >= run.last ? run.status : "running", path: space.path, task: or(event.task, null),
     say: or(event.say, ""), place: or(event.place, ""), tasks, more_tasks: more,
     persisted: persistedAt(index, event, run, tasks, n, since),
@@ -399,7 +399,8 @@ class Pane {
     const say = words(view.say);
     this.say.replaceChildren(...say);
     this.say.classList.toggle("hl-bad", view.tasks.some((t) => t.writes.some((w) => w.new && w.tone === "drop")));
-    this.place.textContent = view.place;
+    const [from, to] = view.events;
+    this.place.textContent = [from === to ? `event ${to}` : `events ${from}–${to}`, view.place].filter(Boolean).join(" · ");
     this.showGraph(view, run);
     this.showWrites(view, run);
     this.showSaved(view, run);
@@ -487,11 +488,11 @@ class Pane {
     }
     for (const node of layout.nodes) {
       const end = node.key === "__start__" || node.key === "__end__" || node.label.startsWith("__");
-      const state = svg("text", { x: node.x, y: node.y + 13, class: "hl-state", "text-anchor": "middle" });
+      const state = svg("text", { x: node.x, y: node.y + 9, class: "hl-state", "text-anchor": "middle" });
       const kind = `hl-box${end ? " hl-terminal" : ""}`;
       const g = svg("g", { class: `${kind} hl-st-idle` },
         svg("rect", { x: node.x - node.w / 2, y: node.y - node.h / 2, width: node.w, height: node.h, rx: end ? node.h / 2 : 8 }),
-        svg("text", { x: node.x, y: node.y - 3, class: "hl-label", "text-anchor": "middle" }, node.label), state);
+        svg("text", { x: node.x, y: node.y - 7, class: "hl-label", "text-anchor": "middle" }, node.label), state);
       picture.append(g);
       this.shapes.set(node.key, { box: g, text: state, kind });
     }
@@ -974,7 +975,7 @@ export class Table {
     this.root.setAttribute("aria-label", doc.title);
     this.count = make("span", { class: "hl-note", role: "status" });
     const filters = doc.filters.map((column) => {
-      const options = [...new Set(doc.rows.map((r) => (r[column][3] || r[column][0])))].sort((a, b) => a.localeCompare(b, undefined, { numeric: true }));
+      const options = [...new Set(doc.rows.flatMap((r) => groups(r[column])))].sort((a, b) => a.localeCompare(b, undefined, { numeric: true }));
       const select = make("select", {}, make("option", { value: "" }, "all"), ...options.map((o) => make("option", { value: o }, o || "–")));
       select.addEventListener("change", () => { if (select.selectedIndex === 0) this.chosen.delete(column); else this.chosen.set(column, select.value); this.fill(); });
       return make("label", { class: "hl-filter" }, doc.columns[column], " ", select);
@@ -997,7 +998,7 @@ export class Table {
   }
 
   fill() {
-    let rows = this.doc.rows.filter((r) => [...this.chosen].every(([c, v]) => (r[c][3] || r[c][0]) === v));
+    let rows = this.doc.rows.filter((r) => [...this.chosen].every(([c, v]) => groups(r[c]).includes(v)));
     if (this.sorted) {
       const [c, way] = this.sorted;
       rows = [...rows].sort((a, b) => way * a[c][0].localeCompare(b[c][0], undefined, { numeric: true }));
@@ -1012,6 +1013,9 @@ export class Table {
     if (rows.length > shown.length) this.body.append(make("tr", {}, make("td", { colspan: this.doc.columns.length }, `… ${rows.length - shown.length} more: filter to see them`)));
   }
 }
+
+/** What a cell is filtered by: its text, or the groups it names. */
+function groups(cell) { return cell[3] || [cell[0]]; }
 
 /** Show any document in an empty element. */
 export function mount(root, doc, options) {

@@ -115,7 +115,7 @@ class Stepper(View):
             return
         try:
             self._on_control(str(content.get("name")))
-        except Exception as exc:  # an exception in a widget's callback is shown nowhere else
+        except Exception as exc:  # noqa: BLE001 - an exception in a widget's callback is shown nowhere else
             self.status(f"{type(exc).__name__}: {exc}")
 
     def to_html(self, path: Any) -> Any:

@@ -13,6 +13,7 @@ from hitl_lab.views.stepper import View
 from hitl_lab.views.text import far, notes, yes
 
 if TYPE_CHECKING:
+    from hitl_lab.findings import Finding, Findings
     from hitl_lab.ledger import Ledger, Row
 
 SCHEMA = "hitl_lab.table"
@@ -20,7 +21,10 @@ TONES = {
     "applied": "keep", "pending": "wait", "dropped": "drop", "discarded": "drop", "lost": "drop", "undefined": "wait",
 }  # fmt: skip
 
-Cell = list[str]
+SEVERITY_TONES = {"loss": "drop", "risk": "wait", "note": ""}
+
+Cell = list[Any]
+"""[text], [text, tone], [text, tone, whole text], or with a fourth: the groups that a filter finds it by."""
 
 
 class Table(View):
@@ -34,7 +38,7 @@ class Table(View):
 def table_document(
     title: str, columns: Sequence[str], rows: Iterable[Sequence[Cell]], filters: Sequence[str], empty: str = ""
 ) -> dict[str, Any]:
-    """Return the document of a table. A cell is [text], [text, tone], [text, tone, whole text] or [.., .., .., group]."""
+    """Return the document of a table."""
     chosen = [columns.index(name) for name in filters]
     return {"schema": SCHEMA, "version": 1, "title": title, "columns": list(columns), "filters": chosen,
             "rows": [list(row) for row in rows], "empty": empty}  # fmt: skip
@@ -65,4 +69,32 @@ def _ledger_row(row: Row) -> list[Cell]:
         [yes(row.in_state)],
         returned,
         [notes(row) or ""],
+    ]
+
+
+def findings_table(findings: Findings) -> Table:
+    """Return findings as a table, to be filtered by severity, node, channel and run."""
+    columns = ["code", "severity", "what", "node", "channel", "run", "why", "what to do", "proof"]
+    document = table_document(
+        "Findings: what went wrong and what to do", columns, map(_finding_row, findings),
+        ("severity", "node", "channel", "run"), "Nothing went wrong.",
+    )  # fmt: skip
+    return Table(document, str(findings))
+
+
+def _finding_row(finding: Finding) -> list[Cell]:
+    fix = f"Fix {finding.advice.fix}: " if finding.advice.fix else ""
+    advice = [fix + finding.advice.text]
+    events = "events " + ", ".join(map(str, finding.events[:8])) if finding.events else ""
+    runs = ", ".join(finding.runs)
+    return [
+        [finding.code],
+        [finding.severity, SEVERITY_TONES.get(finding.severity, "")],
+        [finding.title],
+        [values.clean(finding.where.split(" → ", 1)[0])],
+        [values.clean(finding.channel)],
+        [runs, "", "", list(finding.runs)] if finding.runs else [""],
+        [" ".join(filter(None, (finding.cause, finding.effect)))],
+        [advice[0], "", f"{advice[0]}\n\n{finding.advice.sketch}"] if finding.advice.sketch else advice,
+        [" · ".join(filter(None, [events, *map(str, finding.places)]))],
     ]
