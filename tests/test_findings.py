@@ -1,6 +1,9 @@
 """Findings: the right ones on each scenario, none without proof, one for each write that got lost."""
 
 import json
+import re
+from ast import PyCF_ALLOW_TOP_LEVEL_AWAIT
+from pathlib import Path
 
 import pytest
 from _stories import runnable
@@ -185,6 +188,17 @@ def test_findings_do_not_depend_on_the_file():
     trace = traced("update_discards_sibling")
     again = hitl_lab.Trace.from_json(trace.to_json())
     assert str(again.findings) == str(trace.findings)
+
+
+def test_each_code_has_a_page_and_each_page_a_code():
+    folder = Path(__file__).resolve().parent.parent / "docs" / "findings"
+    pages = {p.stem for p in folder.glob("HL*.md")}
+    assert pages == set(TITLES)
+    for code, title in TITLES.items():
+        text = (folder / f"{code}.md").read_text(encoding="utf-8")
+        assert text.startswith(f"# {code}: {title}\n\n**How do I ")
+        for block in re.findall(r"```python\n(.*?)```", text, re.S):
+            compile(block, code, "exec", flags=PyCF_ALLOW_TOP_LEVEL_AWAIT)
 
 
 def test_a_pause_from_before_the_trace_is_not_guessed_at():
