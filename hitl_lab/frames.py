@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +37,10 @@ class FrameList(Sequence[dict[str, Any]]):
 
     def __init__(self, document: dict[str, Any]) -> None:
         self.document = document
-        self._index = frame_view.Index(document)
+
+    @cached_property
+    def _index(self) -> frame_view.Index:
+        return frame_view.Index(self.document)  # a page that is only sent the document needs none
 
     def __len__(self) -> int:
         return len(self.document["steps"])

@@ -219,6 +219,8 @@ class _Book:
             self.drop(key, event.n, None, f"{why} emptied task.writes")
 
     def task_ended(self, event: ev.TaskEnded, action: Action) -> None:
+        if not event.mutated:
+            return  # the look through all rows below, for each task, would make a long trace quadratic
         written = {r.channel for r in self.order if r.task_id == event.task and r.action_key == event.run}
         for key in event.mutated:
             channel = key.rstrip("=")

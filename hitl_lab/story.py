@@ -200,12 +200,15 @@ class _Order:
         by_task: dict[str, list[ev.Event]] = {}
         below: dict[str, dict[str, list[tuple[tuple[str, ...], ev.Event]]]] = {}
         saved: list[ev.Event] = []
+        puts: dict[str, list[ev.Event]] = {}  # by checkpoint: searching all for each took 3 s of 40,000 events
         known = {info.id for _, e in events for info in _planned(e)}
         for at, event in events:
             if len(at) > depth:
                 segment = at[depth]
                 below.setdefault(self.task_of(at[: depth + 1]), {}).setdefault(segment, []).append((at, event))
-            elif isinstance(event, ev.SaverPut) or (isinstance(event, ev.SaverPutWrites) and self.exit):
+            elif isinstance(event, ev.SaverPut):
+                puts.setdefault(event.checkpoint, []).append(event)
+            elif isinstance(event, ev.SaverPutWrites) and self.exit:
                 saved.append(event)
             elif isinstance(event, _BY_TASK) and _owner(event) in known:
                 by_task.setdefault(_owner(event), []).append(event)
@@ -213,18 +216,16 @@ class _Order:
                 spine.append(event)
         out: list[ev.Event] = []
         for event in _null_rows_in_place(spine):
-            if saved and isinstance(event, _LAST):
-                out += _saved_last(saved, events)
-                saved = []
+            if (saved or puts) and isinstance(event, _LAST):
+                out += _saved_last(saved, puts, events)
+                saved, puts = [], {}
             out.append(event)
             if isinstance(event, ev.Ticked):
                 for info in event.tasks:
                     out += self.task(ns, info.id, by_task, below)
             elif isinstance(event, ev.CheckpointCreated) and event.to_saver:
-                mine = [e for e in saved if isinstance(e, ev.SaverPut) and e.checkpoint == event.checkpoint]
-                out += mine
-                saved = [e for e in saved if e not in mine]
-        out += _saved_last(saved, events)
+                out += puts.pop(event.checkpoint, [])
+        out += _saved_last(saved, puts, events)
         for rest in list(by_task):  # tasks whose tick the trace did not see
             out += self.task(ns, rest, by_task, below)
         for task in list(below):
@@ -300,7 +301,11 @@ def _null_rows_in_place(spine: list[ev.Event]) -> list[ev.Event]:
     return out[:at] + late + out[at:]
 
 
-def _saved_last(saved: list[ev.Event], events: list[tuple[tuple[str, ...], ev.Event]]) -> list[ev.Event]:
+def _saved_last(
+    saved: list[ev.Event], puts: dict[str, list[ev.Event]], events: list[tuple[tuple[str, ...], ev.Event]]
+) -> list[ev.Event]:
+    if not (saved or puts):
+        return []
     order = {id: i for i, id in enumerate(info.id for _, e in events for info in _planned(e))}
     made = {e.checkpoint: i for i, (_, e) in enumerate(events) if isinstance(e, ev.CheckpointCreated)}
 
@@ -309,4 +314,4 @@ def _saved_last(saved: list[ev.Event], events: list[tuple[tuple[str, ...], ev.Ev
             return 0, made.get(event.checkpoint, -1)
         return 1, order.get(event.task, -1)  # type: ignore[attr-defined]
 
-    return sorted(saved, key=key)
+    return sorted([*saved, *(event for some in puts.values() for event in some)], key=key)
