@@ -16,11 +16,19 @@ from hitl_lab.course.lesson import Exercise, Lesson, LessonError, Ordering, Pred
 
 
 class Panel:
-    """What a check gives back: text for everybody, and buttons where there are widgets."""
+    """What a check gives back: text for everybody, and buttons where there are widgets.
+
+    said: its lines.
+    """
 
     def __init__(self, said: list[Said], controls: Callable[[Panel], Any] | None = None) -> None:
         self.said = said
         self._controls = controls
+
+    @property
+    def open(self) -> bool:
+        """Whether there is still something to do."""
+        return self._controls is not None
 
     def __str__(self) -> str:
         return as_text(self.said)

@@ -37,7 +37,7 @@ def prediction(panel: Panel, check: Check, question: Prediction) -> Any:
         choose.disabled = commit.disabled = True
         answer = check.predict(question.name, choose.value)
         panel.said = answer.said
-        more = Said("Run the next cell to see the run itself, step by step.", "quiet")
+        more = Said("The cells below that waited for this can be run now.", "quiet")
         result.value = _alive(as_html([*answer.said[1 + len(question.choices) :], more]))
         box.children = [*box.children[:2], result]
 
@@ -51,9 +51,11 @@ def ordering(panel: Panel, check: Check, task: Ordering) -> Any:
     shown = task.shuffled()
     name = {letter(i): f"{letter(i)}  {_first_line(block)}" for i, block in enumerate(shown)}
     text = w.HTML(as_html(panel.said))
-    tall = w.Layout(width="98%", height=f"{max(6, len(shown) + 1) * 1.5:g}em")
-    left = w.Select(options=[(t, x) for x, t in name.items()], layout=tall)
-    right = w.Select(options=[], layout=tall)
+    tall = w.Layout(width="98%", height=f"{max(6, len(shown) + 1) * 1.5:g}em", flex_flow="column")
+    # A description is a <label> of the list, which a screen reader reads with it.
+    wide = {"description_width": "auto"}
+    left = w.Select(description="Blocks", options=[(t, x) for x, t in name.items()], layout=tall, style=wide)
+    right = w.Select(description="Your order", options=[], layout=tall, style=wide)
     result = _status()
     buttons = {
         label: w.Button(description=label, tooltip=tip, layout=w.Layout(width="9em"))
@@ -102,17 +104,17 @@ def ordering(panel: Panel, check: Check, task: Ordering) -> Any:
     @_shown(result)
     def run(_: Any) -> None:
         answer = check.order(task.name, " ".join(used()))
-        result.value = _alive(as_html(answer.said[1:]))
-        solved = check.progress.task(task.name)["solved"]
-        help_box.children = [] if solved else [_help(check, task)]
+        passed = not answer.open
+        result.value = _alive(as_html(answer.said[1:] if passed else answer.said[1:-1]))
+        help_box.children = [] if passed else [_help(check, task)]
 
     for label, do in {"Use": use, "Take out": take_out, "Up": move(-1), "Down": move(1), "Run": run}.items():
         buttons[label].on_click(do)
     columns = w.HBox(
         [
-            w.VBox([w.Label("Blocks"), left], layout=w.Layout(width="42%")),
+            w.VBox([left], layout=w.Layout(width="42%")),
             w.VBox(list(buttons.values()), layout=w.Layout(margin="1.8em 1em 0 0")),
-            w.VBox([w.Label("Your order"), right], layout=w.Layout(width="42%")),
+            w.VBox([right], layout=w.Layout(width="42%")),
         ]
     )
     return w.VBox([text, columns, result, help_box])

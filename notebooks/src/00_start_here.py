@@ -190,5 +190,6 @@ check.recap()
 # ## How to go on
 #
 # - `hitl-lab progress`, in a terminal, shows what you have done. It stays on this machine.
+# - When you open a notebook again, run all its cells first: menu Run, Run All Cells. Your answers come back.
 # - `hitl-lab reset 00` gives you this notebook fresh, and keeps yours beside it.
 # - Next: notebook 01, the loop.

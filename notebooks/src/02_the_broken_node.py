@@ -64,6 +64,7 @@ def build_graph(saver, review=review):
 # %%
 QUESTION = {"messages": [HumanMessage("My parcel is broken.", id="h1")]}
 CONFIG = {"configurable": {"thread_id": "1"}}
+MODES = ("sync", "async", "exit")
 
 
 def pause(durability="sync"):
@@ -122,7 +123,7 @@ check.show("returned", returned_and_saved)
 # It is the reason why people look in the wrong place: they print what came back, and all seems well.
 
 # %%
-check.show("returned", lambda: print(*[f"{row.write} {row.label}" for row in pause().ledger], sep="\n"))
+check.show("returned", lambda: pause().ledger[-1].label)
 
 # %% [markdown]
 # ## Predict: an empty result
@@ -149,13 +150,13 @@ check.predict("result", "B", run=pause)
 # The mode says when LangGraph saves: before the next step ("sync"), beside it ("async"), or at the end ("exit").
 
 # %%
-check.predict("durability", "D", run=lambda: {mode: pause(mode) for mode in ("sync", "async", "exit")})
+check.predict("durability", "D", run=lambda: {mode: pause(mode) for mode in MODES})
 
 # %% [markdown] tags=["explain"]
 # **Fact.** The write is dropped in every durability mode. The mode comes later than `commit`.
 
 # %%
-check.show("durability", lambda: print(*[(mode, pause(mode).ledger[-1].label) for mode in ("sync", "exit")], sep="\n"))
+check.show("durability", lambda: {mode: pause(mode).ledger[-1].label for mode in MODES})
 
 # %% [markdown]
 # ## Predict: the answer comes
@@ -175,7 +176,7 @@ def whole_story():
 check.predict("resumed", "B", run=whole_story)
 
 # %%
-check.show("resumed", lambda: whole_story().ledger)
+check.show("resumed", whole_story)
 
 # %% [markdown] tags=["explain"]
 # **Fact.** The node ran again from its first line, and made the write again. So the ledger says of the first one:
@@ -184,7 +185,7 @@ check.show("resumed", lambda: whole_story().ledger)
 # The payload is there in the end. But while the person decided, it was not: whoever read the state then did not see it.
 
 # %%
-check.show("resumed", lambda: print(*[row.label for row in whole_story().ledger if row.node == "review"], sep="\n"))
+check.show("resumed", lambda: whole_story().ledger)
 
 # %% [markdown]
 # ## Put it in order
