@@ -152,6 +152,8 @@ def _diff(given: Any, saved: Any) -> list[str]:
 
 
 def _lines(value: Any) -> list[str]:
+    if value is None:
+        return ["(nothing)"]
     if isinstance(value, list):
         return [values.show(v, 400) for v in value]
     return json.dumps(value, indent=2, ensure_ascii=False, default=str).splitlines()
