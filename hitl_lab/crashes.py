@@ -54,7 +54,8 @@ class NoSuchPoint(HitlLabError, ValueError):
 class Survivor:
     """One write the killed process made, and where it stands now.
 
-    place: "checkpoint" (in a saved checkpoint's channel values), "pending" (a row of its task), or "gone".
+    place: "checkpoint" (in a saved checkpoint's channel values), "pending" (a row of its task at a saved checkpoint),
+    "adrift" (a row at a checkpoint that was not saved, where nobody finds it), or "gone".
     """
 
     node: str
@@ -120,7 +121,7 @@ class Crash:
     @property
     def kept(self) -> str:
         """How many of the writes survived, as "2 of 3"."""
-        there = sum(s.place != "gone" for s in self.survivors)
+        there = sum(s.place in ("checkpoint", "pending") for s in self.survivors)
         return f"{there} of {len(self.survivors)}"
 
     @property
@@ -326,18 +327,16 @@ def _survivors(trace: Trace, rows: StoredRows) -> Iterator[Survivor]:
         while at is not None and at not in saved:
             saved.add(at)
             at = later.get(at)
-    left: dict[str, list[str]] = {}
+    stored = {row.checkpoint for row in rows.checkpoints}
+    left: dict[str, list[tuple[str, str]]] = {}
     for row in rows.writes:
-        left.setdefault(row.task, []).append(row.channel)
+        left.setdefault(row.task, []).append((row.channel, "pending" if row.checkpoint in stored else "adrift"))
     for event in trace.story.events:
         if not isinstance(event, ev.Wrote) or event.control:
             continue
         there = left.get(event.task, [])
-        if event.channel in there:
-            there.remove(event.channel)
-            place = "pending"
-        else:
-            place = "gone"
+        at = next((i for i, (channel, _) in enumerate(there) if channel == event.channel), None)
+        place = there.pop(at)[1] if at is not None else "gone"
         if into.get(event.write) in saved:
             place = "checkpoint"
         yield Survivor(event.name, event.channel, event.value, place)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from hitl_lab import _child, crash, crash_table, crashes
+from hitl_lab.stored import StoredRow, StoredRows
 from hitl_lab.trace import Trace
 from hitl_lab.tracing import events as ev
 
@@ -149,6 +150,17 @@ def killed(at, durability):
 def test_what_nothing_waited_for(at, durability, races):
     trace = killed(at, durability)
     assert len(crashes._unawaited(trace, at, durability)) == races
+
+
+def test_a_row_at_a_checkpoint_that_was_not_saved_is_adrift():
+    trace = killed("in_node", "async")
+    made = [e.checkpoint for e in trace.events if e.kind == "checkpoint"]
+    attach = next(e for e in trace.events if e.kind == "put_writes" and e.name == "attach")
+    write = StoredRow("writes", "1", "", attach.checkpoint, None, attach.task, 0, "messages")
+    for saved, place in ((made[:1], "adrift"), (made[:3], "pending"), (made, "checkpoint")):
+        checkpoints = tuple(StoredRow("checkpoints", "1", "", checkpoint) for checkpoint in saved)
+        rows = StoredRows("SQLite", True, {}, (*checkpoints, write))
+        assert list(crashes._survivors(trace, rows))[-1].place == place
 
 
 def test_a_put_told_before_its_checkpoint_still_counts():

@@ -39,7 +39,7 @@ def _outcomes(cell: Cell) -> list[tuple[Crash, int]]:
 
 
 def _all_kept(found: Crash) -> bool:
-    return found.reached and all(survivor.place != "gone" for survivor in found.survivors)
+    return found.reached and all(survivor.place in ("checkpoint", "pending") for survivor in found.survivors)
 
 
 def buttons(table: CrashTable) -> widgets.VBox:

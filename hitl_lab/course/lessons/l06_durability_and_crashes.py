@@ -18,7 +18,7 @@ def payload(found):
     if any(call.startswith("put of") for call in found.unawaited):
         return "varies"
     place = next((s.place for s in found.survivors if s.node == "attach"), "gone")
-    return "gone" if place == "gone" else "kept"
+    return "kept" if place in ("checkpoint", "pending") else "gone"
 
 
 def question(found):
