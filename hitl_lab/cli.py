@@ -12,7 +12,7 @@ from hitl_lab.errors import HitlLabError
 class _Commands(click.Group):
     """Finds subcommands by file name, and imports only the one that is called."""
 
-    def list_commands(self, ctx):  # noqa: ARG002 - click's signature
+    def list_commands(self, ctx):
         return sorted(
             module.name.replace("_", "-")
             for module in pkgutil.iter_modules(commands.__path__)
