@@ -1,17 +1,18 @@
 """Findings: the right ones on each scenario, none without proof, one for each write that got lost."""
 
-import json
+import contextlib
 import re
 from ast import PyCF_ALLOW_TOP_LEVEL_AWAIT
 from pathlib import Path
 
 import pytest
+from _proof import prove
 from _stories import runnable
 from langgraph.checkpoint.memory import InMemorySaver
 
 import hitl_lab
 from hitl_lab import scenarios
-from hitl_lab.findings import SEVERITIES, TITLES, finding_text, findings_lines, findings_text
+from hitl_lab.findings import TITLES, finding_text, findings_lines, findings_text
 from hitl_lab.scenarios._scenario import arun, run
 from hitl_lab.tracing import events as ev
 
@@ -116,29 +117,6 @@ def test_what_is_right_is_left_in_peace(name):
     assert traced(name).findings.codes == (), str(traced(name).findings)
 
 
-def prove(trace):
-    """No finding without a row or event; no lost row without a finding."""
-    rows = {r.write: r for r in trace.ledger}
-    size = len(trace.story.events)
-    for finding in trace.findings:
-        assert finding.code in TITLES
-        assert finding.severity in SEVERITIES
-        assert finding.events, finding
-        assert all(1 <= n <= size for n in finding.events)
-        assert finding.runs
-        assert set(finding.writes) <= set(rows)
-        if finding.code in ("HL001", "HL003", "HL015"):
-            assert all(rows[w].fate in ("dropped", "discarded", "lost") for w in finding.writes), finding
-        if finding.code == "HL002":
-            assert all(rows[w].phantom for w in finding.writes), finding
-        json.dumps(finding.to_plain())
-    covered = {w for f in trace.findings for w in f.writes}
-    gone = [r for r in trace.ledger if r.fate in ("dropped", "discarded", "lost") and r.write not in covered]
-    assert not gone, gone
-    phantoms = {r.write for r in trace.ledger if r.phantom}
-    assert phantoms <= {w for f in trace.findings.of("HL002") for w in f.writes}
-
-
 @pytest.mark.parametrize("name", scenarios.names())
 def test_no_finding_without_proof_and_no_lost_write_without_a_finding(name):
     prove(traced(name))
@@ -212,3 +190,21 @@ def test_a_pause_from_before_the_trace_is_not_guessed_at():
 
         graph.invoke(Command(resume="approved"), config)
     assert trace.findings.codes == ()
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+def test_random_graphs_used_at_random(asynchronous):
+    from _oracle.actions import both
+    from _oracle.graphs import examples
+    from hypothesis import HealthCheck, given, settings
+
+    @contextlib.contextmanager
+    def memory():
+        yield InMemorySaver()
+
+    @settings(max_examples=20, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(examples(asynchronous))
+    def hold(example):
+        prove(both(example, memory, asynchronous=asynchronous)[0].trace)
+
+    hold()
