@@ -21,7 +21,7 @@ from hitl_lab.course.lesson import Lesson, LessonError, Prediction, letter, load
 from hitl_lab.course.misconceptions import MISCONCEPTIONS
 from hitl_lab.course.variants import LEARNER, SOLVED, variant
 
-_CALL = re.compile(r'check\.(predict|order|show)\("([^"\n]+)"')
+_CALL = re.compile(r'check\.(predict|order|show)\(\s*"([^"\n]+)"')
 
 
 def reader(source: Path) -> str:
@@ -91,6 +91,7 @@ def _form(question: Prediction, text: str) -> str:
     if verdict is None:
         raise SystemExit(f"The solved notebook does not answer {question.name!r} rightly:\n{text}")
     right = verdict[1]
+    said = text[verdict.end() :].strip().removeprefix("What the run did:\n")
     choices = "".join(
         f'<label><input type="radio" name="{html.escape(question.name)}" value="{letter(i)}" '
         f'data-verdict="{html.escape(_verdict(letter(i), right, choice.believes))}">'
@@ -101,7 +102,7 @@ def _form(question: Prediction, text: str) -> str:
         f'<div class="hitl-ask"><fieldset><legend>{_code(question.question)}</legend>{choices}</fieldset>'
         '<button type="button" disabled hidden>Commit</button>'
         '<p class="hitl-verdict" role="status" hidden></p>'
-        f"<details><summary>What the run did</summary>{_pre(text[verdict.end() :].strip())}</details></div>"
+        f"<details><summary>What the run did</summary>{_pre(said)}</details></div>"
     )
 
 

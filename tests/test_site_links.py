@@ -1,9 +1,12 @@
-"""The link check of the site finds what it is there to find."""
+"""The link check of the site finds what it is there to find, and the API page holds all that is public."""
 
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
+
+import hitl_lab
 
 SCRIPT = Path(__file__).resolve().parent.parent / "scripts" / "check_site.py"
 spec = importlib.util.spec_from_file_location("check_site", SCRIPT)
@@ -59,3 +62,12 @@ def test_a_page_without_a_link_to_it_a_style_from_elsewhere_and_a_path_are_told(
 def test_an_empty_folder_is_no_site(tmp_path):
     (told,) = check_site.problems(tmp_path)
     assert "Build it first: make site" in told
+
+
+def test_the_page_of_the_api_names_all_that_is_public():
+    page = (SCRIPT.parent.parent / "docs" / "api.md").read_text(encoding="utf-8")
+    told = set(re.findall(r"(?:autofunction|autoclass|automodule):: hitl_lab\.(\w+)", page))
+    # An error stands in the module `errors`, which the page shows as a whole.
+    errors = {name for name in hitl_lab.__all__ if hitl_lab._WHERE.get(name) == "hitl_lab.errors"}
+    assert set(hitl_lab.__all__) - errors <= told
+    assert "errors" in told
