@@ -5,11 +5,13 @@ import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import pytest
 
 pytestmark = pytest.mark.slow
 
+HERE = Path(__file__).resolve().parent
 MODES = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 WHERE = {"one task": "('a',)", "parallel tasks": "('a', 'b', 'c')"}
 
@@ -47,7 +49,7 @@ MOVES = {"after tick": "step('a')", "in the middle of a node": "run_to('wrote')"
 def child(tmp_path, body, asynchronous=False, names="('a', 'b', 'c')", move="step('a')", expect=0):
     """Run the code in a process; return its output and how long it took to end after it printed "now"."""
     code = START.format(
-        tests=__file__.rsplit("/", 1)[0] if "/" in __file__ else __file__.rsplit("\\", 1)[0],
+        tests=str(HERE),
         asynchronous=asynchronous,
         db=str(tmp_path / "db.sqlite"),
         names=names,
@@ -74,14 +76,19 @@ def child(tmp_path, body, asynchronous=False, names="('a', 'b', 'c')", move="ste
 
 
 def in_time(took):
-    """Whether a process ended within 2 s, or, on a machine that is busy, 1 s after one that imports the same only."""
-    return took < 2 or took < 1 + least()
+    """Whether a process ended within 2 s. On a busy machine Python's own end alone may take longer (1.5 s were measured
+    with 11 processes on 2 cores): then it is held against one whose executor is closed. A run that holds it up does so
+    for ever.
+    """
+    return took < 2 or took < 1 + 2 * least()
 
 
 def least():
-    """How long a process without an executor takes to end, in seconds."""
-    code = "import hitl_lab, langgraph.graph; hitl_lab.record; print('now', flush=True)"
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    """How long a process with a closed executor takes to end, in seconds."""
+    code = START.format(tests=str(HERE), asynchronous=True, db="", names="('a', 'b')", move="close()")
+    process = subprocess.Popen(
+        [sys.executable, "-c", f"{code}\nprint('now', flush=True)"], stdout=subprocess.PIPE, text=True
+    )
     process.stdout.readline()
     asked = time.monotonic()
     process.communicate(timeout=60)
@@ -205,7 +212,7 @@ def test_a_kernel_that_is_shut_down_ends(tmp_path, asynchronous):
     manager, client = start_new_kernel(kernel_name="python3")
     try:
         code = START.format(
-            tests=__file__.rsplit("/", 1)[0],
+            tests=str(HERE),
             asynchronous=asynchronous,
             db=str(tmp_path / "db.sqlite"),
             names="('a', 'b')",
