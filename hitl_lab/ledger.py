@@ -133,6 +133,7 @@ class _Book:
         self.into: dict[str, list[int]] = {}  # checkpoint id -> keys applied into it
         self.parent: dict[str, str | None] = {}
         self.saved: set[str] = set()
+        self.unsaved: dict[str, str] = {}  # checkpoint id -> what its put raised
         self.planned: dict[str, tuple[str | None, tuple[str, ...]]] = {}  # task id -> checkpoint it starts from, ns
         self.at: dict[tuple[int, tuple[str, ...]], str | None] = {}  # (run, ns) -> its checkpoint now
         self.savers: dict[int, bool] = {}
@@ -347,6 +348,8 @@ class _Book:
     def saver_put(self, event: ev.SaverPut, action: Action) -> None:
         if event.error is None:
             self.saved.add(event.checkpoint)
+        else:
+            self.unsaved[event.checkpoint] = f"the saver's put raised {event.error}"
 
     def was_returned(self, event: ev.Returned, action: Action) -> None:
         # What was applied, or only shown, in this run stands in what the caller got, if the caller got values at all.
@@ -375,7 +378,16 @@ class _Book:
                 row.fate, row.decided_at, row.discarded_by, row.where, row.reason = PENDING, event.n, None, None, ""
             if row.action_key == event.run and row.key is not None and len(row.ns) == len(event.ns) and not event.error:
                 shown = row.handed == "null task" or row.task_id in event.planned
-                row.in_state = row.key not in self.untracked and (row.fate == APPLIED or row.key in stored and shown)
+                there = row.fate == APPLIED and row.checkpoint in self.chain(event.checkpoint)
+                row.in_state = row.key not in self.untracked and (there or row.key in stored and shown)
+
+    def chain(self, id: str | None) -> set[str]:
+        """Return a checkpoint and those it was made from."""
+        out: set[str] = set()
+        while id and id not in out:
+            out.add(id)
+            id = self.parent.get(id)
+        return out
 
     # ------------------------------------------------------------ at the end
 
@@ -417,3 +429,5 @@ class _Book:
                 at = self.parent.get(at)
         for row in self.order:
             row.saved = row.checkpoint in saved
+            if row.fate == APPLIED and not row.saved and row.checkpoint in self.unsaved:
+                row.fate, row.reason = LOST, self.unsaved[row.checkpoint]

@@ -47,8 +47,14 @@ def _rows(rows: Iterable[ev.Row], story: Story) -> str:
 
 def _questions(asked: Iterable[ev.InterruptInfo], story: Story) -> str:
     # By name: LangGraph hands the questions of one task on in a random order.
-    told = sorted((len(name := story.name(i.id)), name, values.show(i.value, 60)) for i in asked)
+    # Once each: a question asked in a @task, or in an entrypoint in an entrypoint, is listed twice.
+    told = sorted({(len(name := story.name(i.id)), name, values.show(i.value, 60)) for i in asked})
     return listed(f"{name} {value}" for _, name, value in told)
+
+
+def _error(text: str | None, otherwise: str = "") -> str:
+    """Return an error's text without the full stop that the sentence puts behind it."""
+    return values.clean(text or otherwise).removesuffix(".")
 
 
 def _answer(value: ev.Value, story: Story) -> str:
@@ -162,7 +168,7 @@ def _task_ended(e: ev.TaskEnded, story: Story) -> str:
         what = _questions(e.interrupts, story)
         return f"{code(e.name)} stopped on {code('interrupt()')}{': ' + what if what else ''}.{mutated}"
     if e.outcome == "error":
-        return f"{code(e.name)} raised {values.clean(e.error or 'an exception')}.{mutated}"
+        return f"{code(e.name)} raised {_error(e.error, 'an exception')}.{mutated}"
     if e.outcome == "cancelled":
         return f"{code(e.name)} was cancelled.{mutated}"
     if e.outcome == "bubble":
@@ -191,7 +197,7 @@ def _put_writes(e: ev.PutWrites, story: Story) -> str:
 def _saver_put_writes(e: ev.SaverPutWrites, story: Story) -> str:
     rows = _rows(e.rows, story) or "control flow only"
     if e.error:
-        return f"The saver's {code('put_writes')} raised {values.clean(e.error)}: {rows} not stored."
+        return f"The saver's {code('put_writes')} raised {_error(e.error)}: {rows} not stored."
     return f"The saver's {code('put_writes')} returned: {rows} stored at checkpoint {story.name(e.checkpoint)}."
 
 
@@ -221,14 +227,14 @@ def _checkpoint(e: ev.CheckpointCreated, story: Story) -> str:
 
 def _saver_put(e: ev.SaverPut, story: Story) -> str:
     if e.error:
-        return f"The saver's {code('put')} raised {values.clean(e.error)}: checkpoint {story.name(e.checkpoint)} not stored."
+        return f"The saver's {code('put')} raised {_error(e.error)}: checkpoint {story.name(e.checkpoint)} not stored."
     return f"The saver's {code('put')} returned: checkpoint {story.name(e.checkpoint)} is stored."
 
 
 def _paused(e: ev.Paused, story: Story) -> str:
     nodes = listed(code(n) for n in e.nodes)
     if e.reason == "interrupt":
-        return f"Paused: {nodes or 'a node'} asks {_questions(e.interrupts, story) or 'a question'}."
+        return f"Paused: {nodes or 'a node'} {'ask' if len(e.nodes) > 1 else 'asks'} {_questions(e.interrupts, story) or 'a question'}."
     side = "before" if e.reason == "interrupt_before" else "after"
     return f"Paused {side} {nodes} by a breakpoint: there is no question and no interrupt id."
 
@@ -244,7 +250,7 @@ def _returned(e: ev.Returned, story: Story) -> str:
 
 def _state_read(e: ev.StateRead, story: Story) -> str:
     if e.error:
-        return f"{code('get_state()')} could not be read: {values.clean(e.error)}."
+        return f"{code('get_state()')} could not be read: {_error(e.error)}."
     nxt = listed(code(n) for n in e.next) or "nothing"
     asks = f"; asks {_questions(e.interrupts, story)}" if e.interrupts else ""
     return (
@@ -272,13 +278,13 @@ def _run_ended(e: ev.RunEnded, story: Story) -> str:
         "closed": "The caller stopped the stream early; the run ends here.",
         "out_of_steps": "The run ended at its recursion limit.",
         "draining": "The run ended because it was asked to drain.",
-    }.get(e.status, f"The run ended with {values.clean(e.error or e.status)}.")
+    }.get(e.status, f"The run ended with {_error(e.error, e.status)}.")
 
 
 def _subgraph_ended(e: ev.SubgraphEnded, story: Story) -> str:
     place = code(story.place(e.ns))
     if e.status == "error":
-        return f"The graph inside {place} ended with {values.clean(e.error or 'an error')}."
+        return f"The graph inside {place} ended with {_error(e.error, 'an error')}."
     return f"The graph inside {place} {'paused' if e.status == 'paused' else 'is done'}."
 
 
@@ -291,7 +297,7 @@ def _update_started(e: ev.UpdateStarted, story: Story) -> str:
 
 def _state_updated(e: ev.StateUpdated, story: Story) -> str:
     if e.error:
-        return f"{code(e.action + '()')} raised {values.clean(e.error)}."
+        return f"{code(e.action + '()')} raised {_error(e.error)}."
     nodes = listed(code(n) for n in dict.fromkeys(e.nodes))
     text = f"{code(e.action + '()')} acted as {nodes or 'no node'}: checkpoint {story.name(e.checkpoint)} is the head now."
     started = next((x for a in story.actions if a.key == e.run for x in a.events if isinstance(x, ev.UpdateStarted)), None)

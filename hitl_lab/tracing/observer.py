@@ -104,6 +104,7 @@ class LoopObserver:
         self.special, self.nothing, self.null_task, self.result = special, nothing, null_task, result
         self.control = _Control(special, is_control)
         self.untracked: frozenset[str] = frozenset()
+        self.dropped: set[str] = set()  # channels of the writes that commit did not hand on
         self.logs: dict[str, TaskLog] = {}
         self.null = TaskLog("", "", None)
         # Logs whose writes a saver's put_writes is storing: with durability "async" it may come back steps later.
@@ -360,6 +361,8 @@ class LoopObserver:
             handed = tuple(row for _, writes in calls for row in self.rows(log, writes))
             kept = {row[1] for row in handed}
             dropped = tuple(key for key in keys if key not in kept)
+            if dropped:
+                self.dropped.update(write[0] for write in log.writes if log.keys.get(id(write)) in dropped)
             self.add(ev.Committed, log.id, log.name, outcome, tuple(keys), handed, dropped, where)
         except Exception as exc:
             self.recorder.fail("committed", exc)

@@ -252,6 +252,8 @@ class _Send:
         self.send(writes)
         frame = sys._getframe(1)
         via, source = ("return", None) if _sender(frame.f_code) == "return" else _via(frame)
+        if via == "interrupt()":
+            _tell_kept_answer(observer, self.task, frame)
         observer.sent(self.task, writes, via, source)
 
 
@@ -275,24 +277,50 @@ def _via(frame: Any) -> tuple[str, ev.Source | None]:
     return (via, None) if via in ("return", "interrupt()") else ("send", sources.of_frame(frame))
 
 
-class _Counter:
-    """Stands for a task's `interrupt_counter`, which `interrupt()` calls first of all."""
+def _tell_kept_answer(observer: LoopObserver, task: Any, frame: Any) -> None:
+    """`interrupt()` sends the answer it found: tell the call, unless `_NullResume` has."""
+    for _ in range(4):
+        if frame is None or frame.f_code is interrupt_code:
+            break
+        frame = frame.f_back
+    if frame is not None and _local.__dict__.pop("told", None) != id(frame):
+        _tell_interrupt(observer, task, frame, True)
 
-    __slots__ = ("count", "observer", "pad", "task")
 
-    def __init__(self, observer: LoopObserver, task: Any, count: Callable[[], int], pad: Any) -> None:
-        self.observer, self.task, self.count, self.pad = observer, task, count, pad
+class _NullResume:
+    """Stands for a scratchpad's `get_null_resume`: `interrupt()` asks it for an answer when none was kept for the task.
 
-    def __call__(self) -> int:
+    Not `interrupt_counter`, which `interrupt()` calls first: a retry gets a new one.
+    """
+
+    __slots__ = ("get", "observer", "task")
+
+    def __init__(self, observer: LoopObserver, task: Any, get: Callable[..., Any]) -> None:
+        self.observer, self.task, self.get = observer, task, get
+
+    def __call__(self, consume: bool = False) -> Any:
+        frame = sys._getframe(1)
+        # A subgraph's scratchpad passes the question on to its caller's: only interrupt() itself counts.
+        if frame.f_code is not interrupt_code:
+            return self.get(consume)
         _check(self.observer)
-        index = self.count()
-        with contextlib.suppress(Exception):
-            frame = sys._getframe(1)
-            answered = index < len(self.pad.resume) or self.pad.get_null_resume(False) is not None
-            caller = frame.f_back
-            source = sources.of_frame(caller) if caller is not None else None
-            self.observer.interrupt_called(self.task, index, frame.f_locals.get("value"), answered, source)
-        return index
+        answer = self.get(consume)
+        _tell_interrupt(self.observer, self.task, frame, answer is not None)
+        if answer is not None:
+            _local.told = id(frame)  # it hands the answer to send next, unless it finds it invalid
+        return answer
+
+
+interrupt_code = inspect.unwrap(interrupt).__code__
+
+
+def _tell_interrupt(observer: LoopObserver, task: Any, frame: Any, answered: bool) -> None:
+    try:
+        found, caller = frame.f_locals, frame.f_back
+        source = sources.of_frame(caller) if caller is not None else None
+        observer.interrupt_called(task, found["idx"], found["value"], answered, source)
+    except Exception as exc:
+        observer.recorder.note(f"A call of interrupt() could not be read: {values.error_text(exc)}")
 
 
 def _check(observer: LoopObserver) -> None:
@@ -315,11 +343,11 @@ def _instrument(observer: LoopObserver, task: Any) -> None:
     if send is not None and not isinstance(send, _Send):
         conf[SEND] = _Send(observer, task, send)
     pad = conf.get(PAD)
-    counter = getattr(pad, "interrupt_counter", None)
-    if counter is not None and type(counter) is not _Counter:
+    get = getattr(pad, "get_null_resume", None)
+    if get is not None and type(get) is not _NullResume:
         # The scratchpad is a frozen dataclass that the config, and closures, already hold: set the field on it.
         try:
-            object.__setattr__(pad, "interrupt_counter", _Counter(observer, task, counter, pad))
+            object.__setattr__(pad, "get_null_resume", _NullResume(observer, task, get))
         except (AttributeError, TypeError) as exc:
             observer.recorder.note(f"Calls of interrupt() cannot be seen: {values.error_text(exc)}")
 
@@ -356,6 +384,7 @@ class _Traced:
     caller: ev.Source | None = None
     graph: Any = None
     _left = False
+    just_ran: tuple[Any, ...] = ()
     counterfactual: str | None = None
     kept: tuple[tuple[str, Any], ...] = ()
     gates: Any = None
@@ -510,6 +539,7 @@ class _Traced:
             super().put_writes(task_id, writes, *args, **kwargs)
 
     def after_tick(self: Any, *args: Any, **kwargs: Any) -> Any:
+        self.just_ran = tuple(self.tasks.values())  # the tasks of the next superstep take their place in there
         stack = _enter(self, "after_tick")
         try:
             return super().after_tick(*args, **kwargs)
@@ -584,12 +614,12 @@ class _Traced:
                 config = reading.head_config(self.config, keep=K.CONFIG_KEY_CHECKPOINTER)
                 state, tuple_, error = yield from reading.read_state(self.graph, self.checkpointer, config)
             if observer.status not in ("error", "out_of_steps"):  # out of steps: GraphRecursionError comes instead
-                observer.returned(self.action, reading.phantoms(observer, state))
+                observer.returned(self.action, reading.phantoms(observer, state, tuple_))
             if self.checkpointer:
                 thread = self.config.get(CONF, {}).get(K.CONFIG_KEY_THREAD_ID)
                 yield from reading.tell_state(observer, self.checkpointer, thread, state, tuple_, error)
         observer.end(observer.status, observer.error)
-        self.graph = None
+        self.graph, self.just_ran = None, ()
 
 
 class TracedSyncLoop(_Traced, L.SyncPregelLoop):
@@ -846,11 +876,17 @@ def _interrupts(exc: BaseException, loop: Any) -> tuple[ev.InterruptInfo, ...]:
 
 
 def _paused_nodes(loop: Any, reason: str, asked: tuple[ev.InterruptInfo, ...]) -> tuple[str, ...]:
-    tasks = getattr(loop, "tasks", {}).values()
     if reason == "interrupt":
         return tuple(dict.fromkeys(i.node for i in asked if i.node))
-    at = loop.interrupt_before if reason == "interrupt_before" else loop.interrupt_after
-    return tuple(t.name for t in tasks if not t.writes and (at == "*" or reason == "interrupt_after" or t.name in at))
+    if reason == "interrupt_before":
+        at, tasks = loop.interrupt_before, [t for t in getattr(loop, "tasks", {}).values() if not t.writes]
+    else:
+        at, tasks = loop.interrupt_after, loop.just_ran
+    return tuple(dict.fromkeys(t.name for t in tasks if (t.name in at if at != "*" else not _is_hidden(t))))
+
+
+def _is_hidden(task: Any) -> bool:
+    return "langsmith:hidden" in ((task.config or {}).get("tags") or ())
 
 
 def _call_site(frame: Any) -> tuple[str, ev.Source | None]:
@@ -936,6 +972,7 @@ def _outcome(exc: BaseException | None) -> str:
 
 
 def _tell_task_end(observer: LoopObserver, task: Any, exc: BaseException | None) -> None:
+    _local.__dict__.pop("told", None)
     outcome, error, asked, source = _outcome(exc), None, (), None
     if exc is not None:
         source = sources.of_traceback(exc)

@@ -129,7 +129,7 @@ def notes(row: Row) -> str | None:
     parts = []
     if row.where is not None:
         parts.append(f"dropped at {row.where}")
-    elif row.reason and row.fate in ("discarded", "lost", "undefined", "dropped"):
+    elif row.reason and row.fate != "applied":
         parts.append(row.reason)
     if row.phantom:
         parts.append("phantom: returned, but in no checkpoint")
@@ -183,7 +183,7 @@ def outline(story: Story) -> str:
 def _outline_lines(action: Action, story: Story, answer: Answer | None) -> list[str]:
     lines = []
     for event in action.events:
-        if event.ns:
+        if len(event.ns) > len(action.started.ns):
             continue
         match event:
             case ev.Paused() | ev.StateUpdated():
