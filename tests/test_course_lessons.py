@@ -6,6 +6,7 @@ import re
 import types
 from pathlib import Path
 
+import jupytext
 import pytest
 
 from hitl_lab.course import lesson as lessons
@@ -13,6 +14,7 @@ from hitl_lab.course.check import Check
 from hitl_lab.course.lesson import LessonError, letter
 from hitl_lab.course.misconceptions import MISCONCEPTIONS
 from hitl_lab.course.progress import Progress
+from hitl_lab.course.variants import SOLVED, variant
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -21,24 +23,42 @@ def source_of(name):
     return ROOT / "notebooks" / "src" / f"{name}.py"
 
 
+class Kernel:
+    """The cells of one solved notebook, run one by one in one process as a kernel would."""
+
+    def __init__(self, name):
+        notebook = variant(jupytext.read(source_of(name)), SOLVED)
+        self.cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+        self.space = {"__name__": "__lesson__", "display": lambda *shown: None}
+        self.loop = asyncio.Runner()
+
+    def run(self, number):
+        # A cell may hold a top-level await.
+        code = compile(self.cells[number], f"<cell {number}>", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        result = types.FunctionType(code, self.space)()
+        if asyncio.iscoroutine(result):
+            self.loop.run(result)
+
+
 @pytest.fixture(scope="session")
-def ran():
-    """Lesson name to the Check of its source, run as a program. Cells with a top-level await run in a loop."""
+def kernels():
+    """Lesson name to a Kernel that has run all cells once."""
     found = {}
 
     def run(name):
         if name not in found:
-            code = compile(
-                source_of(name).read_text(encoding="utf-8"), name, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-            )
-            space = {"__name__": "__lesson__", "display": lambda *shown: None}
-            result = types.FunctionType(code, space)()
-            if asyncio.iscoroutine(result):
-                asyncio.run(result)
-            found[name] = space["check"]
+            found[name] = Kernel(name)
+            for number in range(len(found[name].cells)):
+                found[name].run(number)
         return found[name]
 
     return run
+
+
+@pytest.fixture(scope="session")
+def ran(kernels):
+    """Lesson name to the Check of its notebook."""
+    return lambda name: kernels(name).space["check"]
 
 
 def together(name, *values, id):
@@ -145,3 +165,20 @@ def test_every_misconception_is_met_by_a_question():
 def test_every_belief_of_a_choice_is_known():
     choices = [choice for name in NAMES for p in lessons.load(name).predictions for choice in p.choices]
     assert {choice.believes for choice in choices} - {""} <= set(MISCONCEPTIONS)
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_any_cell_again_in_any_order(kernels, name):
+    """Nothing carries over: backwards, and then once more from the top."""
+    kernel = kernels(name)
+    before = dict(kernel.space["check"].progress.predictions)
+    numbers = range(len(kernel.cells))
+    for number in [*reversed(numbers), *numbers]:
+        if "open_lesson(" not in kernel.cells[number]:  # that one starts the lesson anew
+            kernel.run(number)
+    assert kernel.space["check"].progress.predictions == before
+
+
+@pytest.mark.parametrize(("lesson", "ordering"), parts("orderings"))
+def test_each_ordering_is_solved_in_the_solved_notebook(ran, lesson, ordering):
+    assert ran(lesson.name).progress.task(ordering.name)["solved"]
