@@ -55,6 +55,7 @@ def hold(kind, number):
     run()
 
 
+@pytest.mark.versions
 @pytest.mark.parametrize("kind", KINDS)
 def test_ledger_against_checkpointer_quick(kind):
     hold(kind, 15)

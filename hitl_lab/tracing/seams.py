@@ -25,7 +25,7 @@ from typing import Any
 from hitl_lab import values
 from hitl_lab.errors import NotAGraph, UnsupportedLangGraph
 from hitl_lab.tracing import events as ev
-from hitl_lab.tracing import reading, shapes, sources
+from hitl_lab.tracing import reading, shapes, sources, stores
 from hitl_lab.tracing.observer import InfoData, LoopObserver
 from hitl_lab.tracing.recorder import CURRENT, Recorder
 
@@ -191,10 +191,18 @@ def _swap() -> None:
         (M, "apply_writes", _update_apply_writes),
         (M.Pregel, "bulk_update_state", _bulk_update_state),
         (M.Pregel, "abulk_update_state", _abulk_update_state),
+        *stores.swaps(_tell_store),
     ):
         original = vars(holder)[name]
         _originals.append((holder, name, original))
         setattr(holder, name, made(original))
+
+
+def _tell_store(label: str, via: str, frame: Any) -> None:
+    found = current_task()
+    if found is not None:
+        observer, task = found
+        observer.side_effect(task, label, via, sources.of_frame(frame))
 
 
 def _restore() -> None:
@@ -526,7 +534,7 @@ class _Traced:
             self.observer.put_writes, task_id, list(writes), self.checkpoint["id"], to_saver, cached
         )
         if to_saver:
-            self.observer.handing(task_id, self.checkpoint["id"])
+            self.observer.handing(task_id, self.checkpoint["id"], writes)
         commit = getattr(_local, "commit", None)
         if commit is not None and commit["loop"] is self:
             commit["calls"].append((task_id, list(writes)))
