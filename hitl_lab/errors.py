@@ -16,7 +16,7 @@ class TraceFileError(HitlLabError):
 
 
 class ExecutorError(HitlLabError, RuntimeError):
-    """A TracedExecutor was asked for something that cannot be done now; the trace is kept and the run stands where it stood."""
+    """A TracedExecutor was asked for what cannot be done now; the trace is kept and the run stands where it stood."""
 
 
 class RunIsOver(ExecutorError):

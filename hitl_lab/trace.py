@@ -145,7 +145,9 @@ class Trace:
     def from_plain(cls, data: dict[str, Any]) -> Trace:
         """Return the trace that `to_plain` wrote. Raises TraceFileError if it is none."""
         _check_header(data, "the data")
-        return cls((_event(line, "the data", i) for i, line in enumerate(data.get("events", ()), 1)), facts=data.get("facts"))
+        return cls(
+            (_event(line, "the data", i) for i, line in enumerate(data.get("events", ()), 1)), facts=data.get("facts")
+        )
 
     def to_json(self) -> str:
         """Return the trace as JSON Lines: a header, then one event a line."""
@@ -210,7 +212,7 @@ class TraceWriter:
 def _open(path: Path, mode: str) -> TextIO:
     if path.suffix == ".gz":
         return gzip.open(path, mode + "t", encoding="utf-8", errors="surrogatepass")  # type: ignore[return-value]
-    return open(path, mode, encoding="utf-8", errors="surrogatepass")
+    return path.open(mode, encoding="utf-8", errors="surrogatepass")  # type: ignore[return-value]
 
 
 _dump = functools.partial(json.dumps, ensure_ascii=True, separators=(",", ":"), allow_nan=False)

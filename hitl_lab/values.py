@@ -35,7 +35,9 @@ HIDDEN: dict[str, Any] = {"$": "hidden"}
 _ELAPSED = re.compile(r"\(elapsed: [\d.]+ ?m?s\)")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 # A uuid, or a hex digest as LangGraph's interrupt ids are: never shown, it differs each time.
-_UUID = re.compile(r"\b(?:lc_)?(?:run-+)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{32}\b")
+_UUID = re.compile(
+    r"\b(?:lc_)?(?:run-+)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{32}\b"
+)
 
 
 def snapshot(value: Any) -> Any:
@@ -85,7 +87,11 @@ class _Snapshot:
             return self._repr(value, kind)
         if isinstance(value, tuple):
             if hasattr(value, "_fields"):
-                return {"$": "obj", "type": kind.__name__, "fields": self._fields(zip(value._fields, value, strict=False), depth)}
+                return {
+                    "$": "obj",
+                    "type": kind.__name__,
+                    "fields": self._fields(zip(value._fields, value, strict=False), depth),
+                }
             return {"$": "tuple", "items": self._items(value, depth)}
         if isinstance(value, bytes | bytearray | memoryview):
             data = bytes(value[:64])
@@ -97,7 +103,7 @@ class _Snapshot:
             return self._items(list(value), depth)
         if isinstance(value, BaseException):
             return {"$": "repr", "type": kind.__name__, "text": _error(value)}
-        if isinstance(value, type) or callable(value) and hasattr(value, "__qualname__"):
+        if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
             return {"$": "repr", "type": kind.__name__, "text": getattr(value, "__qualname__", kind.__name__)}
         fields = named_fields(value)
         if fields is not None:
@@ -200,7 +206,7 @@ def safe_repr(value: Any) -> str:
 
 
 def _error(exc: BaseException) -> str:
-    """Return "ValueError: text", at most 300 characters of it, without addresses and without times that were measured."""
+    """Return "ValueError: text", at most 300 characters of it, without addresses and measured times."""
     try:
         text = str(exc)
     except Exception:
@@ -300,8 +306,10 @@ def _same(a: Any, b: Any, budget: list[int], depth: int) -> bool:
     if ta is float:
         return tb is float and (a == b or (a != a and b != b))
     if isinstance(a, list | tuple | deque):
-        return isinstance(b, list | tuple | deque) and len(a) == len(b) and all(
-            _same(x, y, budget, depth + 1) for x, y in zip(a, b, strict=True)
+        return (
+            isinstance(b, list | tuple | deque)
+            and len(a) == len(b)
+            and all(_same(x, y, budget, depth + 1) for x, y in zip(a, b, strict=True))
         )
     if isinstance(a, Mapping):
         if not isinstance(b, Mapping) or len(a) != len(b):
@@ -396,7 +404,9 @@ def _show(value: Any, limit: int = STRING_LIMIT) -> str:
     if mark == "set":
         return "{" + ", ".join(_show(v, limit) for v in value["items"]) + "}" if value["items"] else "set()"
     if mark == "dict":
-        pairs = (_show(p, limit) if is_mark(p) else f"{_show(p[0], limit)}: {_show(p[1], limit)}" for p in value["items"])
+        pairs = (
+            _show(p, limit) if is_mark(p) else f"{_show(p[0], limit)}: {_show(p[1], limit)}" for p in value["items"]
+        )
         return "{" + ", ".join(pairs) + "}"
     if mark == "bytes":
         return f"<{value['len']:,} bytes>"
@@ -410,7 +420,7 @@ def _show(value: Any, limit: int = STRING_LIMIT) -> str:
 def _object(value: dict[str, Any], limit: int) -> str:
     fields = dict(value["fields"])
     name = value["type"]
-    if "content" in fields and (name.endswith("Message") or name.endswith("Chunk")):
+    if "content" in fields and name.endswith(("Message", "Chunk")):
         parts = [name]
         id_ = fields.pop("id", None)
         if isinstance(id_, str) and not _UUID.search(id_):

@@ -114,7 +114,12 @@ def test_fix_a_is_applied_before_the_pause(durability, asynchronous):
 
 
 def test_fix_b_keeps_the_write_and_tells_what_became_of_the_answer():
-    for name in ("fix_b_interrupt_before", "fix_b_answer_lost", "fix_b_question_then_answer", "fix_b_answer_before_question"):
+    for name in (
+        "fix_b_interrupt_before",
+        "fix_b_answer_lost",
+        "fix_b_question_then_answer",
+        "fix_b_answer_before_question",
+    ):
         (row,) = [r for r in recorded(name).ledger if r.node == "attach" and r.via == "return"]
         assert (row.run, row.fate) == ("run 1", "applied"), name
 

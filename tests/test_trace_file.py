@@ -55,8 +55,10 @@ def test_a_file_cut_anywhere_reads_up_to_its_last_whole_event(tmp_path, name):
         short.write_bytes(data[:cut])
         try:
             got = Trace.load(short).events
-        except TraceFileError as exc:
-            assert cut <= whole[0] or name.endswith(".gz"), exc
+        except TraceFileError:
+            got = None
+        if got is None:  # only a file without its whole first line is none at all
+            assert cut <= whole[0] or name.endswith(".gz")
             continue
         assert got == trace.events[: len(got)]
         if not name.endswith(".gz"):

@@ -353,7 +353,8 @@ class StateRead(Event):
     view) and the pending writes stored at that checkpoint.
 
     planned: ids of the tasks get_state() plans; it applies the pending writes of these and of the null task, and no
-    others. stored: only with `record(rows=True)`, the thread's rows in the database, see `hitl_lab.tracing.reading.read_rows`.
+    others. stored: only with `record(rows=True)`, the thread's rows in the database, see
+    `hitl_lab.tracing.reading.read_rows`.
     """
 
     kind: ClassVar[str] = "state_read"

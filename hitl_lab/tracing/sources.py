@@ -12,7 +12,16 @@ from typing import Any
 from hitl_lab.tracing.events import Source
 
 # Code that is neither the user's nor the part of LangGraph that a reader should look at.
-_MACHINERY = ("langgraph", "langchain_core", "langchain", "langsmith", "asyncio", "concurrent", "threading", "contextlib")
+_MACHINERY = (
+    "langgraph",
+    "langchain_core",
+    "langchain",
+    "langsmith",
+    "asyncio",
+    "concurrent",
+    "threading",
+    "contextlib",
+)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -55,7 +64,7 @@ def of_function(function: Any) -> Source | None:
         pass
     code = getattr(getattr(function, "__func__", function), "__code__", None)
     if code is None:
-        code = getattr(getattr(type(function), "__call__", None), "__code__", None)
+        code = getattr(getattr(type(function), "__call__", None), "__code__", None)  # noqa: B004 - its code is wanted
     return _source(code, code.co_firstlineno) if code is not None else None
 
 
