@@ -360,7 +360,7 @@ class _Book:
                 continue
             shown = row.key in self.shown.get(event.run, ())
             row.returned = shown or row.key in self.taken.get((event.run, ()), ())
-            unsaved = shown and row.fate in (DROPPED, OPEN) or row.returned and row.key in self.untracked
+            unsaved = (shown and row.fate in (DROPPED, OPEN)) or (row.returned and row.key in self.untracked)
             if unsaved and row.channel in event.phantom:
                 row.phantom = True
 
@@ -379,7 +379,7 @@ class _Book:
             if row.action_key == event.run and row.key is not None and len(row.ns) == len(event.ns) and not event.error:
                 shown = row.handed == "null task" or row.task_id in event.planned
                 there = row.fate == APPLIED and row.checkpoint in self.chain(event.checkpoint)
-                row.in_state = row.key not in self.untracked and (there or row.key in stored and shown)
+                row.in_state = row.key not in self.untracked and (there or (row.key in stored and shown))
 
     def chain(self, id: str | None) -> set[str]:
         """Return a checkpoint and those it was made from."""

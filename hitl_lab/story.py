@@ -32,6 +32,7 @@ class Action:
 
     @property
     def started(self) -> ev.Event:
+        """The RunStarted or UpdateStarted."""
         return self.events[0]
 
     @property
@@ -50,6 +51,7 @@ class Action:
 
     @property
     def thread(self) -> str | None:
+        """The thread id, None without one."""
         return getattr(self.events[0], "thread", None)
 
     @property
