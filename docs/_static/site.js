@@ -59,4 +59,6 @@ document.addEventListener("DOMContentLoaded", () => {
   }
   new MutationObserver(() => frames.forEach(paint)).observe(document.documentElement, { attributeFilter: ["data-theme"] });
   document.querySelectorAll(".hitl-ask").forEach(ask);
+  // The theme's folds in the list of pages have an arrow and no name.
+  document.querySelectorAll("nav summary").forEach((one) => one.setAttribute("aria-label", "Show the pages below"));
 });
