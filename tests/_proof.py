@@ -23,7 +23,7 @@ def prove(trace):
         seen = [story[n - 1] for n in finding.events]
         proof = _PROOFS.get(finding.code)
         assert proof is None or proof(trace, finding, [rows[w] for w in finding.writes], seen), f"{finding}\n{trace}"
-    covered = {w for f in trace.findings.of("HL001", "HL003", "HL015") for w in f.writes}
+    covered = {w for f in trace.findings.of("HL001", "HL003", "HL014", "HL015") for w in f.writes}
     gone = [r for r in trace.ledger if r.key and r.fate in ("dropped", "discarded", "lost") and r.write not in covered]
     assert not gone, f"no finding for {gone}\n{trace}"
     phantoms = {r.write for r in trace.ledger if r.phantom}

@@ -11,6 +11,7 @@ from hitl_lab.findings import LOSS, RISK, Advice, Finding, Place
 from hitl_lab.ledger import APPLIED
 from hitl_lab.rules import _advice
 from hitl_lab.rules._case import Case, once, places, write_names
+from hitl_lab.rules.writes import not_stored as lost_at_saver
 from hitl_lab.sentences import code, listed
 from hitl_lab.tracing import events as ev
 
@@ -63,7 +64,8 @@ def not_stored(case: Case) -> Iterator[Finding]:
         raised = any(e.error and e.outcome == "error" for e in action.events if isinstance(e, ev.TaskEnded))
         if not text or saver is None or (not failed and (raised or not _SERIALISING.search(text))):
             continue
-        rows = [r for r in case.ledger if r.action_key == action.key and r.fate == APPLIED and not r.saved and r.key]
+        mine = [r for r in case.ledger if r.action_key == action.key and r.key]
+        rows = [r for r in mine if lost_at_saver(r) or (r.fate == APPLIED and not r.saved)]
         bad = [r for r in rows if _odd(r.value)] or rows
         serialising = bool(_SERIALISING.search(text))
         channel = bad[0].channel if bad else ""
@@ -89,8 +91,8 @@ _LOOK = Advice("Look at the database: the graph is right, its saver cannot write
 
 def _plain(node: str, channel: str) -> Advice:
     text = (
-        f"Keep {code(channel)} out of the state (make it in the node, or hand it in with the Runtime context), or store "
-        "a plain form of it: a dict, a string, an id."
+        f"Keep {code(channel)} out of the state (make it in the node, or hand it in with the Runtime context), or "
+        "store a plain form of it: a dict, a string, an id."
     )
     kinds = "str, number, list, dict, dataclass, model"
     sketch = f'def {_advice.ident(node)}(state):\n    return {{"{channel}": plain(value)}}   # {kinds}'

@@ -119,13 +119,18 @@ def discarded(case: Case) -> Iterator[Finding]:
     """HL003: it was pending, and a later action made a checkpoint without it."""
 
     def gone(row: Row) -> bool:
+        if not_stored(row):
+            return False
         return row.fate == DISCARDED or (row.fate == LOST and row.discarded_by is not None)
 
     for rows in _groups((r for r in case.ledger if gone(r)), lambda r: (*_by_line(r), r.discarded_by)):
         row = rows[0]
-        action = next(a for a in case.story.actions if a.label == row.discarded_by)
-        start: Any = action.started
-        if action.is_update:
+        action = next((a for a in case.story.actions if a.label == row.discarded_by), None)
+        start: Any = action.started if action is not None else None
+        if action is None:
+            did = row.reason or "a later read of the checkpointer does not give it back"
+            advice = Advice("Look at what happened on this thread between the two reads: another process may use it.")
+        elif action.is_update:
             did = f"{start.action}() made a checkpoint that no pending write goes into"
             advice = _advice.update_with_answer(_first_key(start.values))
         elif getattr(start, "addressed", False):
@@ -145,10 +150,10 @@ def discarded(case: Case) -> Iterator[Finding]:
             "it is discarded.",
             advice,
             effect=_later(rows),
-            runs=once([*(r.run for r in rows), action.label]),
+            runs=once([*(r.run for r in rows), row.discarded_by]),
             events=case.numbers(*(r.wrote_at for r in rows), *(r.decided_at for r in rows), start),
             writes=write_names(rows),
-            places=places(_how_source(row), case.call_of(action)),
+            places=places(_how_source(row), case.call_of(action) if action is not None else None),
             channel=row.channel,
         )
 
@@ -174,10 +179,17 @@ def _resume_instead(name: str) -> Advice:
     )
 
 
+def not_stored(row: Row) -> bool:
+    """Whether a write got lost because the saver raised."""
+    return row.fate in (DROPPED, DISCARDED, LOST) and "the saver's put" in row.reason
+
+
 def failed_attempt(case: Case) -> Iterator[Finding]:
     """HL015: dropped because the node raised, was retried or cancelled, or left for the parent graph."""
 
     def failed(row: Row) -> bool:
+        if not_stored(row):
+            return False  # HL014 tells it
         lost = row.fate == DROPPED or (row.fate == LOST and row.discarded_by is None)
         by = case.decided_by.get(row.key) if row.key is not None else None
         return lost and not (isinstance(by, ev.Committed) and by.outcome == "interrupt")
