@@ -12,7 +12,7 @@ export LANGCHAIN_TRACING_V2 = false
 export HITL_LAB_VENV = $(VENV)
 
 .DEFAULT_GOAL := help
-.PHONY: help ready lab test check notebooks lock postgres postgres-stop versions bench site site-check clean
+.PHONY: help ready lab test check notebooks notebooks-check lock postgres postgres-stop versions bench site site-check clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -47,6 +47,11 @@ check: ready  ## the quick part of the tests, under a minute
 
 notebooks: ready  ## build notebooks/*.ipynb, with outputs, from notebooks/src/*.py
 	$(PY) scripts/build_notebooks.py --jobs $(JOBS)
+	$(PY) -m hitl_lab.course.guide
+
+notebooks-check: ready  ## fail if a committed notebook, or the guide, differs from a fresh build
+	$(PY) scripts/build_notebooks.py --jobs $(JOBS) --check
+	$(PY) -m hitl_lab.course.guide --check
 
 lock: ready  ## resolve requirements.lock again (UPGRADE=1: take the newest of everything)
 	UPGRADE=$(UPGRADE) scripts/lock.sh $(PY)
