@@ -40,6 +40,7 @@ EXPECTED = {
     "mutated_state_dict": "HL011",
     "mutated_message": "HL011",
     "pydantic_state": "HL001 HL002 HL011",
+    "side_effects": "HL008",
     "changed_draft": "HL009",
     "crossed_answers": "HL009",
     "unserialisable_state": "HL014",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from hitl_lab import values
-from hitl_lab.findings import LOSS, NOTE, RISK, Advice, Finding, Place
+from hitl_lab.findings import LOSS, RISK, Advice, Finding, Place
 from hitl_lab.ledger import DISCARDED, LOST
 from hitl_lab.rules import _advice
 from hitl_lab.rules._case import Attempt, Case, once, places
@@ -268,7 +268,7 @@ def repeated_effect(case: Case) -> Iterator[Finding]:
         stores = via != "effect"
         yield Finding(
             "HL008",
-            NOTE if stores and same else LOSS,
+            RISK if stores and same else LOSS,
             path,
             f"{code(first.name)} did {values.clean(effect.label)!r} {len(times)} times: {why}.",
             _advice.effect_after(path, values.clean(effect.label)),
