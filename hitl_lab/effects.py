@@ -24,5 +24,5 @@ def effect(label: str) -> None:
 
         observer, task = found
         observer.side_effect(task, str(label), "effect", sources.of_frame(sys._getframe(1)))
-    except Exception:  # a mark must never break the node it stands in
+    except Exception:  # noqa: BLE001 - a mark must never break the node it stands in
         return
