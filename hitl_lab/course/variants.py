@@ -19,7 +19,7 @@ import re
 from typing import Any
 
 LEARNER, SOLVED = "learner", "solved"
-_ANSWER = re.compile(r'(check\.(?:predict|order)\("[^"\n]+"), "[^"\n]*"')
+_ANSWER = re.compile(r'(check\.(?:predict|order)\(\s*"[^"\n]+"),\s*"[^"\n]*"')
 
 
 def variant(notebook: Any, which: str) -> Any:

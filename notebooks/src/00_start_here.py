@@ -94,8 +94,8 @@ def first_run():
 # %% [markdown]
 # ## Predict, then run
 #
-# Before each run you say what you expect. Choose, then press Commit. Or write your letter into the cell:
-# `check.predict("stop", "C", run=first_run)`. Both count the same.
+# Before each run you say what you expect. Choose, then press Commit. Or write your letter into the cell, as a second
+# word in the brackets, in quotes: "A" or "B" or "C". Both count the same.
 #
 # A wrong guess is worth more than a right one: you will remember it.
 
