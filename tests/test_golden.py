@@ -1,7 +1,7 @@
 """The story and the ledger of every scenario, as reviewed: tests/golden/NAME.txt.
 
-HITL_LAB_REWRITE=1 writes them anew; read the difference before it is committed. They hold for the locked LangGraph, whose
-lines they name. Async runs tell the same, but for the names of the methods.
+HITL_LAB_REWRITE=1 writes them anew; read the difference before it is committed. They hold for the locked LangGraph,
+whose lines they name. Async runs tell the same, but for the names of the methods.
 """
 
 import os
@@ -22,7 +22,7 @@ LOCK = Path(__file__).parent.parent / "requirements.lock"
 CHANCE = {"durability_async"}
 # Not the same async, each with its reason.
 DIFFERS = {
-    "subgraph_without_checkpointer_sync": "a sync run of a graph with checkpointer=False and durability fails, an async one does not",
+    "subgraph_without_checkpointer_sync": "only the sync run of a graph with checkpointer=False and durability fails",
     "node_timeout": "LangGraph refuses timeouts of sync nodes",
 }
 
@@ -42,7 +42,7 @@ def told(name, kind):
 
 
 def as_sync(text):
-    """The text of an async run with the names of the sync methods; the columns are squeezed, for names differ in width."""
+    """The text of an async run with the names of the sync methods, columns squeezed: names differ in width."""
     text = re.sub(r"\ba(invoke|stream|update_state|bulk_update_state|stream_events)\b", r"\1", text)
     return re.sub(r" +", " ", text)
 

@@ -95,7 +95,7 @@ class LoopObserver:
         *,
         parent_task: str = "",
         special: frozenset[str] = frozenset(),
-        is_control: Callable[[str], bool] = lambda channel: False,
+        is_control: Callable[[str], bool] = lambda _channel: False,
         nothing: str = "",
         null_task: str = "",
         result: str = "",
@@ -139,7 +139,9 @@ class LoopObserver:
     # ------------------------------------------------------------ begin and end
 
     @guarded
-    def begin(self, made: type[ev.Event], channels: Mapping[str, Any], *, input: Any, command: Any, **fields: Any) -> None:
+    def begin(
+        self, made: type[ev.Event], channels: Mapping[str, Any], *, input: Any, command: Any, **fields: Any
+    ) -> None:
         self.started = True
         loaded = self.read(channels)
         fields["values"] = {k: self.recorder.snap(k, v) for k, v in loaded.items()}
@@ -174,7 +176,9 @@ class LoopObserver:
                 now = channels[name].get()
             except Exception:
                 continue
-            delta = values.change(self.before.get(name, _ABSENT), now, lambda value, n=name: self.recorder.snap(n, value))
+            delta = values.change(
+                self.before.get(name, _ABSENT), now, lambda value, n=name: self.recorder.snap(n, value)
+            )
             if delta is not None:
                 out[name] = delta
                 self.before[name] = list(now) if type(now) is list else now
@@ -194,7 +198,12 @@ class LoopObserver:
             shown = self.recorder.snap("__output__", shown)
         seen = self.values_seen
         self.emit(
-            ev.Returned, action=action, values=shown if seen else None, seen=seen, phantom=phantom, interrupts=self.interrupts
+            ev.Returned,
+            action=action,
+            values=shown if seen else None,
+            seen=seen,
+            phantom=phantom,
+            interrupts=self.interrupts,
         )
 
     @guarded
@@ -296,7 +305,18 @@ class LoopObserver:
                 control = self.control[channel]
                 kind = "branch" if control and via == "return" else via
                 taken = self.recorder.taken[key] = self.recorder.snap(channel, write[1])
-                self.add(ev.Wrote, log.id, log.name, key, channel, taken, kind, control, source or log.source, channel in self.untracked)
+                self.add(
+                    ev.Wrote,
+                    log.id,
+                    log.name,
+                    key,
+                    channel,
+                    taken,
+                    kind,
+                    control,
+                    source or log.source,
+                    channel in self.untracked,
+                )
         except Exception as exc:
             self.recorder.fail("sent", exc)
 
@@ -383,16 +403,27 @@ class LoopObserver:
             log.row_ids, log.rows = ids, tuple(out)
         return tuple(out)
 
-    def handing(self, task_id: str, checkpoint: str) -> None:
+    def handing(self, task_id: str, checkpoint: str, writes: Sequence[Write]) -> None:
         """The saver's put_writes is about to be called: keep what is needed to recognise the writes when it returns."""
         try:
-            self.at_saver[task_id, checkpoint] = self.logs.get(task_id) or self.null, self.step
+            log = self.logs.get(task_id)
+            if log is None:
+                log = self.null
+                self.recognise(writes)
+            self.at_saver[task_id, checkpoint] = log, self.step
         except Exception as exc:
             self.recorder.fail("handing", exc)
 
+    def recognise(self, writes: Iterable[Write]) -> None:
+        """Let the null task know a node's own writes that are handed over in its name."""
+        for write in writes:
+            key = next((k for known in self.logs.values() if (k := known.key_of(write)) is not None), None)
+            if key is not None and id(write) not in self.null.keys:
+                self.null.add(write, key)
+
     @guarded
     def share(self, task: Any, writes: Sequence[Write]) -> None:
-        """Let the null task know the writes of a task by the keys they have: `hitl_lab.counterfactual` hands them to it."""
+        """Let the null task know a task's writes by their keys: `hitl_lab.counterfactual` hands them to it."""
         log = self.logs[task.id]
         self.adopt(log, task.writes, "unseen")
         for write in writes:
@@ -408,10 +439,7 @@ class LoopObserver:
                 self.adopt(log, writes, "cache")
             elif log is self.null:
                 regular = [w for w in writes if w[0] not in self.special]
-                for write in regular:  # a node's own write, handed over for the null task
-                    key = next((k for known in self.logs.values() if (k := known.key_of(write)) is not None), None)
-                    if key is not None:
-                        log.add(write, key)
+                self.recognise(regular)
                 self.adopt(log, regular, "command", fresh=True)
             rows = self.rows(log, writes)
             if rows:
@@ -427,9 +455,14 @@ class LoopObserver:
         except Exception as exc:
             self.recorder.fail("put_writes", exc)
 
-    def saver_put_writes(self, task_id: str, writes: Sequence[Write], checkpoint: str | None, error: str | None) -> None:
+    def saver_put_writes(
+        self, task_id: str, writes: Sequence[Write], checkpoint: str | None, error: str | None
+    ) -> None:
         try:
-            log, step = self.at_saver.pop((task_id, checkpoint or ""), None) or (self.logs.get(task_id) or self.null, self.step)
+            log, step = self.at_saver.pop((task_id, checkpoint or ""), None) or (
+                self.logs.get(task_id) or self.null,
+                self.step,
+            )
             rows = self.rows(log, writes)
             shown = "" if task_id == self.null_task else log.id
             self.add_at(step, ev.SaverPutWrites, shown, log.name, checkpoint, rows, error)
@@ -466,7 +499,9 @@ class LoopObserver:
         """`apply_writes` raised: what it had done by then stays done, and with durability "exit" it is saved."""
         changed = ", ".join(name for name, delta in self.changes(channels, None).items() if [] not in delta.values())
         if changed:
-            self.recorder.note(f"apply_writes stopped half-way in {where}, after it had changed {changed}: {error}", self.run)
+            self.recorder.note(
+                f"apply_writes stopped half-way in {where}, after it had changed {changed}: {error}", self.run
+            )
 
     def checkpoint(self, id: str, parent: str | None, source: str, to_saver: bool) -> None:
         try:
@@ -483,6 +518,7 @@ class LoopObserver:
             self.add_at(self.made_in.get(checkpoint, self.step), ev.SaverPut, checkpoint, error)
         except Exception as exc:
             self.recorder.fail("saver_put", exc)
+
 
 _ABSENT = object()
 

@@ -176,7 +176,9 @@ def phantoms(observer: LoopObserver, state: Any, tuple_: Any) -> tuple[str, ...]
     if state is None or not isinstance(shown, dict) or not isinstance(state.values, dict):
         return ()
     saved = state.values
-    differ = [k for k, v in shown.items() if k not in observer.special and not (k in saved and values.same(v, saved[k]))]
+    differ = [
+        k for k, v in shown.items() if k not in observer.special and not (k in saved and values.same(v, saved[k]))
+    ]
     # get_state() leaves out what a task started by goto wrote, but the checkpointer has it: no phantom.
     planned = {t.id for t in state.tasks}
     hidden = {row[1] for row in (tuple_.pending_writes or () if tuple_ is not None else ()) if row[0] not in planned}
@@ -196,7 +198,9 @@ def _same_but_ids(shown: Any, saved: Any) -> bool:
 
     if not isinstance(shown, list) or not isinstance(saved, list) or len(shown) != len(saved):
         return False
-    return all(values.same(a, b) or (hasattr(a, "id") and bare(a) == bare(b)) for a, b in zip(shown, saved, strict=True))
+    return all(
+        values.same(a, b) or (hasattr(a, "id") and bare(a) == bare(b)) for a, b in zip(shown, saved, strict=True)
+    )
 
 
 class Update:
@@ -327,4 +331,6 @@ class Update:
 def plain_config(config: Any) -> dict[str, Any]:
     """Return a config with the keys a saver reads, no internal ones."""
     conf = config.get("configurable", {})
-    return {"configurable": {k: v for k, v in conf.items() if not str(k).startswith("__pregel") and k != "checkpoint_map"}}
+    return {
+        "configurable": {k: v for k, v in conf.items() if not str(k).startswith("__pregel") and k != "checkpoint_map"}
+    }
