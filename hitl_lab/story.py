@@ -8,6 +8,7 @@ listed them; what a saver returns follows what was handed to it; a subgraph is t
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -239,7 +240,7 @@ class _Order:
         return self.caller.get(ns) or ns[-1].split("|", 1)[0].rsplit(":", 1)[-1]
 
     def task(self, ns: tuple[str, ...], id: str, by_task: dict, below: dict) -> list[ev.Event]:
-        mine: list[ev.Event] = by_task.pop(id, [])
+        mine: list[ev.Event] = _branches_by_name(by_task.pop(id, []))
         loops: dict[str, list] = below.pop(id, {})
         first = {min(e.n for _, e in group): segment for segment, group in loops.items()}
         out: list[ev.Event] = []
@@ -263,6 +264,19 @@ class _Order:
         for segment, group in loops.items():
             out += self.level((*ns, segment), group)
         return out
+
+
+def _branches_by_name(events: list[ev.Event]) -> list[ev.Event]:
+    """Sort control writes that follow one another: a StateGraph keeps its edges in a set, whose order is a hash's."""
+    out: list[ev.Event] = []
+    for control, group in itertools.groupby(events, _is_branch):
+        found = list(group)
+        out += sorted(found, key=lambda e: (e.channel, e.n)) if control else found  # type: ignore[attr-defined]
+    return out
+
+
+def _is_branch(event: ev.Event) -> bool:
+    return isinstance(event, ev.Wrote) and event.control and event.via == "branch"
 
 
 def _planned(event: ev.Event) -> Iterable[ev.TaskInfo]:
