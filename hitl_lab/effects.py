@@ -14,7 +14,7 @@ def effect(label: str) -> None:
         label: what happens, like "charge card"; the same text each time.
     """
     seams = sys.modules.get("hitl_lab.tracing.seams")
-    if seams is None or not seams._depth:
+    if seams is None or not seams.is_installed():
         return
     try:
         found = seams.current_task()

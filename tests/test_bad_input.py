@@ -181,8 +181,9 @@ def test_a_node_may_read_the_trace_of_its_own_run():
 def test_a_langgraph_outside_the_range(monkeypatch, installed):
     real = metadata.version
     from hitl_lab.tracing import seams
+    from hitl_lab.tracing.seams import names
 
-    monkeypatch.setattr(seams, "version", lambda name: installed if name == "langgraph" else real(name))
+    monkeypatch.setattr(names, "version", lambda name: installed if name == "langgraph" else real(name))
     with pytest.raises(hitl_lab.UnsupportedLangGraph) as caught, hitl_lab.record():
         raise AssertionError("not reached")
     assert installed in str(caught.value)

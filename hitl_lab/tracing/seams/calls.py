@@ -1,0 +1,163 @@
+"""What a loop calls, watched: `apply_writes` and the saver's `put_writes`; whom it asks, and who called it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from hitl_lab import values
+from hitl_lab.tracing import events as ev
+from hitl_lab.tracing import sources
+from hitl_lab.tracing.seams.names import (
+    CONF,
+    Command,
+    K,
+    UntrackedValue,
+    local,
+)
+
+
+def untracked(channels: Any) -> frozenset[str]:
+    """Return the names of the channels that LangGraph never saves."""
+    return frozenset(name for name, channel in channels.items() if isinstance(channel, UntrackedValue))
+
+
+def enter(loop: Any, where: str) -> list[tuple[Any, str]]:
+    """Note on this thread which loop function is at work, so that `apply_writes`, a plain function, knows its caller.
+
+    Returns the stack to pop when it is left: a context manager would cost three times as much, at each superstep.
+    """
+    try:
+        stack = local.stack
+    except AttributeError:
+        stack = local.stack = []
+    stack.append((loop, where))
+    return stack
+
+
+def loop_apply_writes(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `apply_writes` as a traced loop calls it."""
+
+    @functools.wraps(original)
+    def apply_writes(checkpoint: Any, channels: Any, tasks: Any, *args: Any, **kwargs: Any) -> Any:
+        stack = getattr(local, "stack", None)
+        if not stack:
+            return original(checkpoint, channels, tasks, *args, **kwargs)
+        loop, where = stack[-1]
+        tasks = list(tasks)
+        try:
+            out = original(checkpoint, channels, tasks, *args, **kwargs)
+        except BaseException as exc:
+            loop.observer.half_applied(where, channels, values.error_text(exc))
+            raise
+        via = "command" if isinstance(loop.input, Command) else "input"
+        loop.observer.applied(where, loop.checkpoint["id"], tasks, channels, updated_channels(out), via)
+        return out
+
+    return apply_writes
+
+
+def updated_channels(out: Any) -> Any:
+    """Return what `apply_writes` says it changed, None if this LangGraph does not say."""
+    return out if isinstance(out, set | frozenset) else None
+
+
+def watch_put_writes(loop: Any, put_writes: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the saver's `put_writes`, watched."""
+    observer = loop.observer
+
+    def tell(args: tuple[Any, ...], kwargs: dict[str, Any], error: str | None) -> None:
+        if len(args) < 3:
+            named = dict(zip(("config", "writes", "task_id"), args, strict=False)) | kwargs
+            args = (named["config"], named["writes"], named["task_id"])
+        config, writes, task_id = args[:3]
+        observer.saver_put_writes(task_id, writes, config[CONF].get(K.CONFIG_KEY_CHECKPOINT_ID), error)
+
+    if inspect.iscoroutinefunction(put_writes):
+
+        @functools.wraps(put_writes)
+        async def awatched(*args: Any, **kwargs: Any) -> Any:
+            if loop.is_cut_off():
+                return None
+            try:
+                out = await put_writes(*args, **kwargs)
+            except BaseException as exc:
+                tell(args, kwargs, values.error_text(exc))
+                raise
+            tell(args, kwargs, None)
+            return out
+
+        return awatched
+
+    @functools.wraps(put_writes)
+    def watched(*args: Any, **kwargs: Any) -> Any:
+        if loop.is_cut_off():
+            return None
+        try:
+            out = put_writes(*args, **kwargs)
+        except BaseException as exc:
+            tell(args, kwargs, values.error_text(exc))
+            raise
+        tell(args, kwargs, None)
+        return out
+
+    return watched
+
+
+def checkpoint_arg(args: tuple[Any, ...]) -> str:
+    """Return the id of the checkpoint that a put is given."""
+    # (..., config, checkpoint, metadata, new_versions): what stands before them grew over the versions.
+    return args[-3]["id"]
+
+
+def interrupts_of(exc: BaseException, loop: Any) -> tuple[ev.InterruptInfo, ...]:
+    """Return the questions of a pause, in the order of the tasks."""
+    asked = exc.args[0] if exc.args else ()
+    by_id = {}
+    for tid, channel, value in getattr(loop, "checkpoint_pending_writes", ()):
+        if channel == K.INTERRUPT:
+            for item in value if isinstance(value, list | tuple) else (value,):
+                by_id[getattr(item, "id", None)] = tid
+    tasks = getattr(loop, "tasks", {})
+    order = {tid: i for i, tid in enumerate(tasks)}
+    snap = loop.observer.recorder.snap
+    out = []
+    for item in asked or ():
+        tid = by_id.get(getattr(item, "id", None), "")
+        node = tasks[tid].name if tid in tasks else ""
+        out.append(
+            (order.get(tid, len(order)), ev.InterruptInfo(str(item.id), snap(K.INTERRUPT, item.value), tid, node))
+        )
+    # LangGraph collects them from a set: their order in the exception is random, that of the tasks is not.
+    return tuple(info for _, info in sorted(out, key=lambda pair: pair[0]))
+
+
+def paused_nodes(loop: Any, reason: str, asked: tuple[ev.InterruptInfo, ...]) -> tuple[str, ...]:
+    """Return the nodes that a pause stands at."""
+    if reason == "interrupt":
+        return tuple(dict.fromkeys(i.node for i in asked if i.node))
+    if reason == "interrupt_before":
+        at, tasks = loop.interrupt_before, [t for t in getattr(loop, "tasks", {}).values() if not t.writes]
+    else:
+        at, tasks = loop.interrupt_after, loop.just_ran
+    return tuple(dict.fromkeys(t.name for t in tasks if (t.name in at if at != "*" else not _is_hidden(t))))
+
+
+def _is_hidden(task: Any) -> bool:
+    return "langsmith:hidden" in ((task.config or {}).get("tags") or ())
+
+
+def call_site(frame: Any) -> tuple[str, ev.Source | None]:
+    """Return which public method started the loop, and the user's line that called it."""
+    names = ("stream", "astream", "invoke", "ainvoke", "stream_events", "astream_events")
+    action, at = "invoke", frame
+    for _ in range(16):
+        if at is None or not sources.is_machinery(at.f_code.co_filename):
+            break
+        if at.f_code.co_name in names and at.f_code.co_filename.endswith("main.py"):
+            action = at.f_code.co_name
+        at = at.f_back
+    user = sources.user_frame(at)
+    return action, sources.of_frame(user) if user is not None else None

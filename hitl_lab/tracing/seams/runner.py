@@ -1,0 +1,135 @@
+"""The traced runner: what `commit` hands on and what it does not; and the counterfactual lab's other commits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from hitl_lab.tracing import events as ev
+from hitl_lab.tracing import reading, sources
+from hitl_lab.tracing.observer import LoopObserver
+from hitl_lab.tracing.seams.names import (
+    SPECIAL,
+    GraphInterrupt,
+    K,
+    L,
+    R,
+    is_control,
+    local,
+)
+from hitl_lab.tracing.seams.tasks import outcome_of
+
+
+class TracedRunner(R.PregelRunner):
+    """PregelRunner that tells what `commit` hands on and what it does not."""
+
+    observer: LoopObserver
+    loop: Any
+
+    def tick(self, tasks: Any, *args: Any, **kwargs: Any) -> Any:
+        gates = self.loop.gates
+        if gates is None:
+            return super().tick(tasks, *args, **kwargs)
+        tasks = tuple(tasks)
+        self.tell_batch(gates, tasks, kwargs.get("get_waiter") is not None)
+        return super().tick(tasks, *args, **kwargs)
+
+    def atick(self, tasks: Any, *args: Any, **kwargs: Any) -> Any:
+        gates = self.loop.gates
+        if gates is None:
+            return super().atick(tasks, *args, **kwargs)
+        tasks = tuple(tasks)
+        self.tell_batch(gates, tasks, False)
+        return self.gated_atick(gates, tasks, args, kwargs)
+
+    async def gated_atick(self, gates: Any, tasks: Any, args: Any, kwargs: Any) -> Any:
+        try:
+            async for _ in super().atick(tasks, *args, **kwargs):
+                yield
+        except Exception:
+            await gates.hold(self.loop.strand)
+            raise
+        await gates.hold(self.loop.strand)
+        await self.loop.after_tick_early()
+
+    def tell_batch(self, gates: Any, tasks: Any, waiter: bool) -> None:
+        room = self.loop.config.get("max_concurrency")
+        if not isinstance(self.loop, L.AsyncPregelLoop):
+            pool = getattr(getattr(self.loop.submit, "__self__", None), "executor", None)
+            room = getattr(pool, "_max_workers", room)
+            room = room - waiter if room and len(tasks) > 1 else room
+        gates.batch(self.loop.strand, [(t.id, t.name) for t in tasks], room or None)
+
+    def commit(self, task: Any, *args: Any, **kwargs: Any) -> Any:
+        if self.loop.is_cut_off():
+            return None  # the pool that would hand the writes to the saver may be gone, too
+        exc = kwargs.get("exception", args[0] if args else None)
+        put = self.put_writes()
+        before = getattr(local, "commit", None)
+        seen: dict[str, Any] = {"loop": getattr(put, "__self__", None), "calls": [], "tell": [], "line": None}
+        local.commit = seen
+        try:
+            how = self.loop.counterfactual
+            if how is not None and isinstance(exc, GraphInterrupt) and exc.args and exc.args[0]:
+                if how == "task":
+                    return _keep_as_own(self, task, exc.args[0])
+                super().commit(task, *args, **kwargs)
+                return _keep_elsewhere(how, self, task)
+            return super().commit(task, *args, **kwargs)
+        finally:
+            local.commit = before
+            where = seen["line"] or sources.of_function(super().commit)
+            self.observer.committed(task, outcome_of(exc), seen["calls"], where)
+            for tell in seen["tell"]:
+                tell()
+            gates = self.loop.gates
+            if gates is not None:
+                # It may run in a done-callback of a pool thread: an exception raised there would be lost or logged.
+                if isinstance(self.loop, L.AsyncPregelLoop):
+                    gates.post("commit", task.id, self.observer.ns)
+                else:
+                    gates.stand("commit", task.id, self.observer.ns, leaving=True)
+
+
+def _keep_as_own(runner: TracedRunner, task: Any, asked: Any) -> None:
+    """NOT LangGraph (hitl_lab.counterfactual): hand on a task's question and its other writes as well."""
+    own = [w for w in task.writes if w[0] == K.RESUME or w[0] not in SPECIAL]
+    runner.put_writes()(task.id, [(K.INTERRUPT, asked), *own])
+
+
+def _keep_elsewhere(how: str, runner: TracedRunner, task: Any) -> None:
+    """NOT LangGraph (hitl_lab.counterfactual): keep what `commit` did not hand on, by another way."""
+    own = [w for w in task.writes if w[0] not in SPECIAL]
+    if how == "null task" and own:
+        runner.observer.share(task, own)
+        runner.put_writes()(K.NULL_TASK_ID, own)
+    elif how == "update_state" and not runner.observer.ns:
+        runner.loop.kept += tuple(w for w in own if not is_control(w[0]))
+
+
+def kept_updates(loop: Any) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yield config and values of each update_state that saves what was kept: as many as one channel has writes."""
+    left, loop.kept = list(loop.kept), ()
+    config = reading.head_config(loop.config, keep=K.CONFIG_KEY_CHECKPOINTER)
+    while left:
+        update: dict[str, Any] = {}
+        rest = []
+        for channel, value in left:
+            if channel in update:
+                rest.append((channel, value))
+            else:
+                update[channel] = value
+        yield config, update
+        left = rest
+
+
+def line_in_commit(frame: Any) -> ev.Source | None:
+    """Return the line of the installed `commit` that is calling `put_writes` right now."""
+    for _ in range(12):
+        above = frame.f_back
+        if above is None:
+            return None
+        if above.f_code is TracedRunner.commit.__code__:
+            return sources.of_frame(frame)
+        frame = above
+    return None
