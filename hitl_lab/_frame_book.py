@@ -5,6 +5,7 @@ All wording of the views is made here, so that the browser only looks things up.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +67,7 @@ class Book:
         self.events: list[dict[str, Any]] = []
         self.steps: list[int] = []
         self.nodes = NodeStates(drawing)
+        self._of = Counter(action.is_update for action in self.story.actions if action.key)
         self._value_of: dict[str, int] = {}
         self._value_by_id: dict[int, int] = {}
         self._kept: list[Any] = []  # holds what _value_by_id knows by identity
@@ -266,11 +268,10 @@ class Book:
         action = self.story.action(event.run)
         assert action is not None
         self._run_of[event.run] = len(self.runs)
-        same = [a for a in self.story.actions if a.is_update == action.is_update and a.key]
         self.runs.append(
             {
                 "label": action.label,
-                "of": len(same),
+                "of": self._of[action.is_update],
                 "name": action.name,
                 "update": action.is_update,
                 "thread": self.story.threads.get(action.thread, ""),

@@ -133,9 +133,18 @@ class _Book:
         self.into: dict[str, list[int]] = {}  # checkpoint id -> keys applied into it
         self.parent: dict[str, str | None] = {}
         self.saved: set[str] = set()
+        self.first_rows: dict[tuple[str | None, str, int], int] = {}  # (checkpoint, task, index) -> write key
         self.unsaved: dict[str, str] = {}  # checkpoint id -> what its put raised
         self.planned: dict[str, tuple[str | None, tuple[str, ...]]] = {}  # task id -> checkpoint it starts from, ns
         self.at: dict[tuple[int, tuple[str, ...]], str | None] = {}  # (run, ns) -> its checkpoint now
+        # To find rows without a look through all of them at each event.
+        self.of_run: dict[int, list[Row]] = {}
+        self.of_graph: dict[tuple[int, tuple[str, ...]], list[Row]] = {}  # (run, ns) -> rows that are not settled yet
+        self.of_task: dict[tuple[int, str], list[Row]] = {}
+        self.waiting: dict[tuple[str | None, tuple[str, ...]], dict[int, Row]] = {}  # (thread, ns) -> pending, or were
+        # (ns, checkpoint) -> (checkpoint, key) of what is pending inside a task that was planned there
+        self.inside: dict[tuple[tuple[str, ...], str | None], list[tuple[str, int]]] = {}
+        self.made_by: dict[str, int] = {}  # checkpoint id -> run
         self.savers: dict[int, bool] = {}
         self.kept: dict[tuple[int, tuple[str, ...]], bool] = {}  # (run, ns) -> whether this graph has a checkpointer
         self.handlers: dict[type, Callable[[Any, Action], None]] = {
@@ -212,7 +221,19 @@ class _Book:
         self.rows[event.write] = row
         if event.untracked:
             self.untracked.add(event.write)
+        self.enter(row)
+
+    def enter(self, row: Row) -> None:
         self.order.append(row)
+        self.of_run.setdefault(row.action_key, []).append(row)
+        self.of_graph.setdefault((row.action_key, row.ns), []).append(row)
+        self.of_task.setdefault((row.action_key, row.task_id), []).append(row)
+
+    def is_pending(self, row: Row) -> None:
+        if row.fate in (DROPPED, DISCARDED, LOST):
+            self.of_graph.setdefault((row.action_key, row.ns), []).append(row)
+        row.fate = PENDING
+        self.waiting.setdefault((row.thread, row.ns), {})[id(row)] = row
 
     def retried(self, event: ev.Retried, action: Action) -> None:
         why = "a retry of the node" if event.why == "retry" else "the timeout of the node"
@@ -221,14 +242,14 @@ class _Book:
 
     def task_ended(self, event: ev.TaskEnded, action: Action) -> None:
         if not event.mutated:
-            return  # the look through all rows below, for each task, would make a long trace quadratic
-        written = {r.channel for r in self.order if r.task_id == event.task and r.action_key == event.run}
+            return
+        written = {r.channel for r in self.of_task.get((event.run, event.task), ())}
         for key in event.mutated:
             channel = key.rstrip("=")
             assigned = key.endswith("=")
             if assigned and channel in written:
                 continue  # the node changed its own copy of the state and returned the value too: a write as any other
-            self.order.append(
+            self.enter(
                 Row(
                     write="–",
                     key=None,
@@ -270,18 +291,27 @@ class _Book:
             row = self.rows.get(item.write) if item.write is not None else None
             if item.write is not None:
                 self.pending.setdefault(where, {})[item.write] = event.ns
+                for depth, part in enumerate(event.ns):
+                    planned = self.planned.get(part.rsplit(":", 1)[-1], (None, ()))[0]
+                    self.inside.setdefault((event.ns[:depth], planned), []).append((where, item.write))
             if row is not None:
                 row.handed = "task" if event.task else "null task"
                 result = "a task's result: its caller gets it, no channel does" if row.channel == RESULT else ""
-                row.fate, row.decided_at, row.where, row.reason = PENDING, event.n, None, result
+                row.decided_at, row.where, row.reason = event.n, None, result
+                self.is_pending(row)
 
     def saver_put_writes(self, event: ev.SaverPutWrites, action: Action) -> None:
-        for item in event.rows:
+        for index, item in enumerate(event.rows):
             row = self.rows.get(item.write) if item.write is not None else None
             if row is not None:
                 row.saver = event.error is None
                 if event.error:
                     row.reason = f"the saver's put_writes raised {event.error}"
+                elif event.ns and row.fate == PENDING:
+                    # Savers keep the row they have. At the top get_state() tells; inside a graph nobody reads it back.
+                    first = self.first_rows.setdefault((event.checkpoint, event.task, index), item.write)
+                    if first != item.write:
+                        self.discard(row, event, action, "the checkpointer kept the row it had for this task")
 
     def was_applied(self, event: ev.Applied, action: Action) -> None:
         if event.where == "_suppress_interrupt":
@@ -294,6 +324,7 @@ class _Book:
     def checkpoint(self, event: ev.CheckpointCreated, action: Action) -> None:
         key = (event.run, event.ns)
         self.parent[event.checkpoint] = event.parent
+        self.made_by[event.checkpoint] = event.run
         self.at[key] = event.checkpoint
         for write in self.applied.pop(key, ()):
             self.into.setdefault(event.checkpoint, []).append(write)
@@ -310,11 +341,10 @@ class _Book:
         taken = self.taken.get(key, set())
         gone = [w for w in self.pending.pop(event.parent, {}) if w not in taken]
         # Writes inside a subgraph go with the task that called it, once its checkpoint is passed by.
-        for there, writes in list(self.pending.items()):
-            for write, ns in list(writes.items()):
-                if len(ns) > len(event.ns) and self.passed_by(ns, event):
-                    gone.append(write)
-                    del self.pending[there][write]
+        for there, write in self.inside.pop((event.ns, event.parent), ()):
+            if write in self.pending.get(there, {}):
+                gone.append(write)
+                del self.pending[there][write]
         for write in gone:
             row = self.rows.get(write)
             if row is not None and row.fate == PENDING and row.channel != RESULT:
@@ -326,24 +356,21 @@ class _Book:
     def ended(self, event: ev.SubgraphEnded | ev.RunEnded, action: Action) -> None:
         """Without a checkpointer of its own, what is pending in a graph ends with it."""
         kept = self.kept.get((event.run, event.ns), True)
-        for row in self.order:
-            if row.action_key != event.run or row.ns != event.ns:
-                continue
+        mine = self.of_graph.pop((event.run, event.ns), [])
+        for row in mine:
             if row.fate == OPEN and row.key is not None:
                 self.drop(row.key, event.n, None, "the run ended before its task did")
             elif row.key in self.untracked and row.fate in (APPLIED, PENDING):
                 row.fate, row.decided_at = LOST, event.n
             elif row.fate == PENDING and not kept:
                 self.discard(row, event, action, "it was pending in memory only: this graph has no checkpointer")
+        if left := [r for r in mine if r.fate == PENDING]:  # a graph may be called again in the same place
+            self.of_graph[event.run, event.ns] = left
 
     def updated(self, event: ev.StateUpdated, action: Action) -> None:
-        for row in self.order if event.error else ():
-            if row.action_key == event.run and row.fate == OPEN:
+        for row in self.of_run.get(event.run, ()) if event.error else ():
+            if row.fate == OPEN:
                 row.fate, row.decided_at, row.reason = LOST, event.n, f"{event.action} raised {event.error}"
-
-    def passed_by(self, ns: tuple[str, ...], event: ev.CheckpointCreated) -> bool:
-        owner = ns[len(event.ns)].rsplit(":", 1)[-1]
-        return ns[: len(event.ns)] == event.ns and self.planned.get(owner, (None, ()))[0] == event.parent
 
     def saver_put(self, event: ev.SaverPut, action: Action) -> None:
         if event.error is None:
@@ -355,8 +382,8 @@ class _Book:
         # What was applied, or only shown, in this run stands in what the caller got, if the caller got values at all.
         if not event.seen:
             return
-        for row in self.order:
-            if row.action_key != event.run or row.key is None or row.ns or row.channel == RESULT:
+        for row in self.of_run.get(event.run, ()):
+            if row.key is None or row.ns or row.channel == RESULT:
                 continue
             shown = row.key in self.shown.get(event.run, ())
             row.returned = shown or row.key in self.taken.get((event.run, ()), ())
@@ -369,23 +396,41 @@ class _Book:
             return
         stored = {item.write for item in event.pending if item.write is not None}
         unknown = {item.channel for item in event.pending if item.write is None}
-        for row in self.order:
-            if row.thread != event.thread or row.ns != event.ns or row.channel == RESULT or row.key is None:
-                continue
-            if row.fate == PENDING and row.key not in stored and row.channel not in unknown:
+        gone = [row for row in self.waiting.pop((event.thread, event.ns), {}).values() if row.fate == PENDING]
+        for row in gone:
+            if row.channel != RESULT and row.key not in stored and row.channel not in unknown:
                 self.discard(row, event, action, f"after {action.label} the checkpointer does not give it back")
-            elif row.fate in (DISCARDED, DROPPED) and row.key in stored:
-                row.fate, row.decided_at, row.discarded_by, row.where, row.reason = PENDING, event.n, None, None, ""
-            if row.action_key == event.run and row.key is not None and len(row.ns) == len(event.ns) and not event.error:
-                shown = row.handed == "null task" or row.task_id in event.planned
-                there = row.fate == APPLIED and row.checkpoint in self.chain(event.checkpoint)
-                row.in_state = row.key not in self.untracked and (there or (row.key in stored and shown))
+            else:
+                self.is_pending(row)  # still
+        for key in stored:
+            back = self.rows.get(key)
+            if back is None or back.fate not in (DISCARDED, DROPPED) or back.channel == RESULT:
+                continue
+            if (back.thread, back.ns) == (event.thread, event.ns):
+                back.decided_at, back.discarded_by, back.where, back.reason = event.n, None, None, ""
+                self.is_pending(back)
+        if event.error:
+            return
+        mine = [r for r in self.of_run.get(event.run, ()) if r.key is not None and r.channel != RESULT]
+        mine = [r for r in mine if r.thread == event.thread and r.ns == event.ns]
+        chain = self.chain(event.checkpoint, event.run, {r.checkpoint for r in mine if r.fate == APPLIED})
+        planned = set(event.planned)
+        for row in mine:
+            shown = row.handed == "null task" or row.task_id in planned
+            there = row.fate == APPLIED and row.checkpoint in chain
+            row.in_state = row.key not in self.untracked and (there or (row.key in stored and shown))
 
-    def chain(self, id: str | None) -> set[str]:
-        """Return a checkpoint and those it was made from."""
+    def chain(self, id: str | None, run: int, wanted: set[str | None]) -> set[str]:
+        """Return a checkpoint and those it was made from, as far back as the wanted ones, which this run made."""
         out: set[str] = set()
-        while id and id not in out:
+        left, inside = len(wanted), False
+        while id and id not in out and left:
+            own = self.made_by.get(id) == run
+            if inside and not own:
+                break
+            inside = inside or own
             out.add(id)
+            left -= id in wanted
             id = self.parent.get(id)
         return out
 

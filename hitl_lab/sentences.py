@@ -300,8 +300,10 @@ def _state_updated(e: ev.StateUpdated, story: Story) -> str:
         return f"{code(e.action + '()')} raised {_error(e.error)}."
     nodes = listed(code(n) for n in dict.fromkeys(e.nodes))
     text = f"{code(e.action + '()')} acted as {nodes or 'no node'}: checkpoint {story.name(e.checkpoint)} is the head now."
-    started = next((x for a in story.actions if a.key == e.run for x in a.events if isinstance(x, ev.UpdateStarted)), None)
-    after = next((x for a in story.actions if a.key == e.run for x in a.events if isinstance(x, ev.StateRead)), None)
+    action = story.action(e.run)
+    mine = action.events if action is not None else ()
+    started = next((x for x in mine if isinstance(x, ev.UpdateStarted)), None)
+    after = next((x for x in mine if isinstance(x, ev.StateRead)), None)
     if started and after and started.interrupts and not after.error:
         gone = [i for i in started.interrupts if i.id not in {j.id for j in after.interrupts}]
         if gone:

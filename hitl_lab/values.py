@@ -281,6 +281,15 @@ def _bounded(items: list[Any]) -> list[Any]:
     return [*items[:half], {"$": "more", "n": n}, *items[len(items) - half :]]
 
 
+def frozen(snapshot: Any) -> Any:
+    """Return a key that is equal for equal snapshots, for lookup in a dict."""
+    if isinstance(snapshot, dict):
+        return frozenset((k, frozen(v)) for k, v in snapshot.items())
+    if isinstance(snapshot, list | tuple):
+        return tuple(frozen(v) for v in snapshot)
+    return snapshot
+
+
 def same(a: Any, b: Any) -> bool:
     """Whether two live values are equal in structure, by type and fields rather than by identity.
 

@@ -51,6 +51,7 @@ class Case:
         self._number = {event.n: i for i, event in enumerate(story.events, 1)}
         self.attempts: list[Attempt] = []
         self.decided_by: dict[int, ev.Committed | ev.Retried] = {}
+        self._attempts: dict[int, list[Attempt]] = {}
         for action in story.actions:
             self._read(action)
         self.attempt_of = {(a.action.key, a.task): a for a in self.attempts}
@@ -64,6 +65,7 @@ class Case:
                 made = Attempt(action, event.task, event.name, event.ns, path, event.step, event)
                 open_[event.task] = made
                 self.attempts.append(made)
+                self._attempts.setdefault(action.key, []).append(made)
                 continue
             if isinstance(event, ev.Committed):
                 self.decided_by.update(dict.fromkeys(event.dropped, event))
@@ -105,16 +107,47 @@ class Case:
                 out.setdefault(action.thread, []).append(action)
         return out
 
+    @cached_property
+    def _place(self) -> dict[int, int]:
+        return {action.key: i for mine in self.by_thread.values() for i, action in enumerate(mine)}
+
+    @cached_property
+    def by_label(self) -> dict[str, Action]:
+        """The runs and updates by "run 2" or "update 1"."""
+        return {action.label: action for action in reversed(self.story.actions)}
+
+    @cached_property
+    def rows_of(self) -> dict[int, list[Row]]:
+        """The ledger's rows by Event.run."""
+        out: dict[int, list[Row]] = {}
+        for row in self.ledger:
+            out.setdefault(row.action_key, []).append(row)
+        return out
+
+    @cached_property
+    def paused_inside(self) -> dict[tuple[int, str], list[ev.SubgraphEnded]]:
+        """The graphs that paused inside a task, by Event.run and task."""
+        out: dict[tuple[int, str], list[ev.SubgraphEnded]] = {}
+        for event in self.story.events:
+            if isinstance(event, ev.SubgraphEnded) and event.status == "paused":
+                out.setdefault((event.run, event.task), []).append(event)
+        return out
+
+    def attempts_of(self, action: Action) -> list[Attempt]:
+        """Return the attempts in one run, in story order."""
+        return self._attempts.get(action.key, [])
+
     def before(self, action: Action) -> Action | None:
         """Return the run or update before this one on its thread, None if the trace saw none."""
-        mine = self.by_thread.get(action.thread, [])
-        at = mine.index(action)
-        return mine[at - 1] if at else None
+        at = self._place[action.key]
+        return self.by_thread[action.thread][at - 1] if at else None
 
-    def after(self, action: Action) -> list[Action]:
-        """Return the runs and updates that follow on its thread."""
-        mine = self.by_thread.get(action.thread, [])
-        return mine[mine.index(action) + 1 :]
+    def upto_next_run(self, action: Action) -> list[Action]:
+        """Return the updates that follow on its thread and the run after them; [] if no run follows."""
+        mine = self.by_thread[action.thread]
+        at = self._place[action.key] + 1
+        end = next((i for i in range(at, len(mine)) if not mine[i].is_update), -1)
+        return mine[at : end + 1]
 
     def read(self, action: Action | None) -> ev.StateRead | None:
         """Return what get_state() read at the end of an action, at the top; None if that was not seen."""
@@ -154,15 +187,17 @@ class Case:
 
     def predecessors(self, path: str) -> tuple[str, ...]:
         """Return the nodes with an edge to a node, "START" for the entry; () if the trace does not tell the graph."""
-        wanted = path.replace("/", ":")
-        out: list[str] = []
+        return tuple(self._edges_to.get(path.replace("/", ":"), ()))
+
+    @cached_property
+    def _edges_to(self) -> dict[str, dict[str, None]]:
+        out: dict[str, dict[str, None]] = {}
         for event in self.story.events:
             shape = getattr(event, "shape", None) or {}
             for edge in shape.get("edges", ()):
-                if edge[1] == wanted:
-                    name = edge[0].rsplit(":", 1)[-1]
-                    out.append("START" if name == "__start__" else name)
-        return tuple(dict.fromkeys(out))
+                name = edge[0].rsplit(":", 1)[-1]
+                out.setdefault(edge[1], {})["START" if name == "__start__" else name] = None
+        return out
 
 
 def places(*found: Place | None) -> tuple[Place, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,38 +22,63 @@ def _siblings(case: Case) -> Iterator[tuple[Attempt, Attempt, list[Action]]]:
     for action in case.story.runs:
         if action.status != "paused" or case.pause(action) is None or case.pause(action).reason != "interrupt":
             continue
-        mine = [a for a in case.attempts if a.action is action and not a.ns]
+        mine = [a for a in case.attempts_of(action) if not a.ns]
         if not mine:
             continue
         last = max(a.step if a.step is not None else -2 for a in mine)
         done = [a for a in mine if a.step == last and a.outcome == "finished"]
         if not done or not any(a.outcome == "interrupt" for a in mine if a.step == last):
             continue
-        after = case.after(action)
-        nxt = next((i for i, a in enumerate(after) if not a.is_update), None)
-        if nxt is None or getattr(after[nxt].started, "addressed", False):
+        after = case.upto_next_run(action)
+        if not after or getattr(after[-1].started, "addressed", False):
             continue
-        run = after[nxt]
-        theirs = [a for a in case.attempts if a.action is run and not a.ns]
-        hidden = {id for id, info in case.story.tasks.items() if info.hidden}
-        steps = [a.step for a in theirs if a.step is not None and a.task not in hidden]
-        first = [a for a in theirs if steps and a.step == min(steps)]
+        theirs = [a for a in case.attempts_of(after[-1]) if not a.ns]
+        steps = [a.step for a in theirs if a.step is not None and not _hidden(case, a)]
+        lowest = min(steps, default=None)
+        first = [a for a in theirs if steps and a.step == lowest]
+        repeats = _Repeats(case, first, {a.task for a in mine})
         for attempt in done:
-            again = next((a for a in first if _same_work(case, attempt, a, mine)), None)
+            again = repeats.of(attempt)
             if again is not None:
-                yield attempt, again, [action, *after[: nxt + 1]]
+                yield attempt, again, [action, *after]
 
 
-def _same_work(case: Case, old: Attempt, new: Attempt, before: list[Attempt]) -> bool:
-    if new.task == old.task:
-        return True
-    if new.path != old.path or new.task in {a.task for a in before}:
-        return False  # another task of the same node: a Send beside it, whose turn it is only now
-    a, b = (case.story.tasks.get(t.task) for t in (old, new))
-    if a is None or b is None:
-        return False
-    # Pushed tasks of one node are told apart by what they were sent; a @task call by nothing but its id.
-    return a.kind == b.kind == "pull" or (a.arg is not None and a.arg == b.arg)
+def _hidden(case: Case, attempt: Attempt) -> bool:
+    info = case.story.tasks.get(attempt.task)
+    return info is not None and info.hidden
+
+
+class _Repeats:
+    """Finds the attempt that does the same work once more: the same task, or the same node under a new task id.
+
+    Pushed tasks of one node are told apart by what they were sent; a @task call by nothing but its id. before: the
+    tasks that were there already; under one of those another Send has its turn only now.
+    """
+
+    def __init__(self, case: Case, attempts: list[Attempt], before: set[str]) -> None:
+        self.tasks, self.attempts = case.story.tasks, attempts
+        self.by_task: dict[str, int] = {}
+        self.pulled: dict[str, int] = {}
+        self.sent: dict[tuple[str, Any], int] = {}
+        for at, attempt in enumerate(attempts):
+            self.by_task.setdefault(attempt.task, at)
+            info = self.tasks.get(attempt.task)
+            if info is None or attempt.task in before:
+                continue
+            if info.kind == "pull":
+                self.pulled.setdefault(attempt.path, at)
+            if info.arg is not None:
+                self.sent.setdefault((attempt.path, values.frozen(info.arg)), at)
+
+    def of(self, old: Attempt) -> Attempt | None:
+        found = [self.by_task.get(old.task)]
+        info = self.tasks.get(old.task)
+        if info is not None and info.kind == "pull":
+            found.append(self.pulled.get(old.path))
+        if info is not None and info.arg is not None:
+            found.append(self.sent.get((old.path, values.frozen(info.arg))))
+        first = min((at for at in found if at is not None), default=None)
+        return self.attempts[first] if first is not None else None
 
 
 def sibling_again(case: Case) -> Iterator[Finding]:
@@ -117,11 +143,7 @@ def swallowed(case: Case) -> Iterator[Finding]:
         if attempt.outcome not in ("finished", "error"):
             continue
         asked = [c for c in attempt.asked if not c.answered]
-        inner = [
-            e
-            for e in attempt.action.events
-            if isinstance(e, ev.SubgraphEnded) and e.status == "paused" and e.task == attempt.task
-        ]
+        inner = case.paused_inside.get((attempt.action.key, attempt.task), [])
         if not asked and not inner:
             continue
         shown = f"interrupt({values.show(asked[0].value, 40)})" if asked else ""
@@ -207,7 +229,7 @@ def stuck_breakpoint(case: Case) -> Iterator[Finding]:
             continue
         if not (pause.reason == old.reason == "interrupt_before" and pause.nodes == old.nodes):
             continue
-        ran = any(a.action is action for a in case.attempts)
+        ran = bool(case.attempts_of(action))
         read, read_before = case.read(action), case.read(before)
         same = read is not None and read_before is not None and read.checkpoint == read_before.checkpoint
         key = (action.thread, read.checkpoint if read else None)
@@ -248,12 +270,7 @@ def repeated_effect(case: Case) -> Iterator[Finding]:
             key = (attempt.action.thread, attempt.path, effect.via, effect.source or effect.label)
             told.setdefault(key, []).append((attempt, effect))
     for (_, path, via, _), done in told.items():
-        pairs = [
-            (a, x, b, y)
-            for i, (a, x) in enumerate(done)
-            for b, y in done[i + 1 :]
-            if _repeats(a, x, b, y, undone, gone)
-        ]
+        pairs = list(_pairs(done, undone, gone))
         if not pairs:
             continue
         first, effect = pairs[0][0], pairs[0][1]
@@ -283,14 +300,42 @@ def repeated_effect(case: Case) -> Iterator[Finding]:
         )
 
 
-def _repeats(a: Attempt, x: ev.SideEffect, b: Attempt, y: ev.SideEffect, undone: dict, gone: set) -> bool:
-    if a is b:  # a retry inside one attempt
-        return any(x.n < r.n < y.n for r in a.retries)
-    if a.outcome in ("interrupt", "error", "cancelled") and a.task == b.task:
-        return True
-    if undone.get(id(a)) is b:
-        return True
-    return (a.action.key, a.task) in gone and a.path == b.path and x.label == y.label
+_Done = tuple[Attempt, ev.SideEffect]
+
+
+def _pairs(done: list[_Done], undone: dict[int, Attempt], gone: set[tuple[int, str]]) -> Iterator[tuple[Any, ...]]:
+    """Yield (attempt, effect, later attempt, its effect) for what was done again, at one place of one node.
+
+    Not each pair: of those that belong together the first is told with all that follow it, each other with its next
+    one. That names all of them, and grows with the effects instead of with their square.
+    """
+    of_task: dict[Any, list[int]] = {}
+    of_label: dict[Any, list[int]] = {}
+    of_attempt: dict[Any, list[int]] = {}
+    for i, (a, x) in enumerate(done):
+        for index, key in ((of_task, a.task), (of_label, x.label), (of_attempt, id(a))):
+            index.setdefault(key, []).append(i)
+    led: set[Any] = set()
+    for i, (a, x) in enumerate(done):
+        mine = of_attempt[id(a)]
+        together: list[tuple[Any, list[int], int]] = []
+        retry = bisect_right(a.retries, x.n, key=lambda r: r.n)
+        if retry < len(a.retries):  # tried again inside one attempt
+            after = bisect_right(mine, a.retries[retry].n, key=lambda j: done[j][1].n)
+            together.append((("retry", id(a)), mine[after:], i))
+        if a.outcome in ("interrupt", "error", "cancelled"):
+            together.append((("task", a.task), of_task[a.task], mine[-1]))
+        if id(a) in undone:
+            together.append((("undone", id(a)), of_attempt.get(id(undone[id(a)]), []), mine[-1]))
+        if (a.action.key, a.task) in gone:
+            together.append((("gone", x.label), of_label[x.label], mine[-1]))
+        found: set[int] = set()
+        for key, members, last in together:
+            at = bisect_right(members, last)
+            found.update(members[at : at + 1] if key in led else members[at:])
+            led.add(key)
+        for j in sorted(found):
+            yield a, x, *done[j]
 
 
 def outside_context(case: Case) -> Iterator[Finding]:

@@ -64,7 +64,7 @@ def not_stored(case: Case) -> Iterator[Finding]:
         raised = any(e.error and e.outcome == "error" for e in action.events if isinstance(e, ev.TaskEnded))
         if not text or saver is None or (not failed and (raised or not _SERIALISING.search(text))):
             continue
-        mine = [r for r in case.ledger if r.action_key == action.key and r.key]
+        mine = [r for r in case.rows_of.get(action.key, ()) if r.key]
         rows = [r for r in mine if lost_at_saver(r) or (r.fate == APPLIED and not r.saved)]
         bad = [r for r in rows if _odd(r.value)] or rows
         serialising = bool(_SERIALISING.search(text))

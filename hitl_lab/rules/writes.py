@@ -125,7 +125,7 @@ def discarded(case: Case) -> Iterator[Finding]:
 
     for rows in _groups((r for r in case.ledger if gone(r)), lambda r: (*_by_line(r), r.discarded_by)):
         row = rows[0]
-        action = next((a for a in case.story.actions if a.label == row.discarded_by), None)
+        action = case.by_label.get(row.discarded_by or "")
         start: Any = action.started if action is not None else None
         if action is None:
             did = row.reason or "a later read of the checkpointer does not give it back"
