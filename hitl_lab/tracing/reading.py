@@ -310,7 +310,8 @@ class Update:
         at = config
         try:
             for i in range(2 * len(self.updates) + 1):
-                if self.saver is None or at is None or checkpoint_id(at) in (None, self.before):
+                # Ids grow with time, and a copy (as_node="__copy__") has the parent of what it copies.
+                if self.saver is None or at is None or (checkpoint_id(at) or "") <= (self.before or ""):
                     break
                 found = yield self.saver, "get_tuple", (plain_config(at),)
                 if found is None:

@@ -49,7 +49,9 @@ def plan(action: tuple[Any, ...], n: int, state: Any, history: list[Any], durabi
     kind, *args = action
     config, options = CONFIG, {"durability": durability}
     fresh = {"log": [f"input{n}"]}
-    asked = [i.id for task in state.tasks for i in task.interrupts] if state is not None else []
+    # By what they ask: LangGraph gives the questions of one task in a random order.
+    asked = sorted((i.value, i.id) for task in state.tasks for i in task.interrupts) if state is not None else []
+    asked = [id for _, id in asked]
     if kind == "travel":
         if not history:
             return "invoke", (None, config), options, None

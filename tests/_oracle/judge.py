@@ -178,8 +178,8 @@ class Judge:
                 # get_state() does not show what a task started by goto wrote, but the checkpointer has it: no phantom.
                 phantom = mine <= set(got) and not mine & set(saved) and row.handed is None
                 assert row.phantom == phantom, (row.write, "phantom", row.phantom)
-            run = [r for r in self.rows if r.action_key in done.keys]
-            said = {t for r in run if r.phantom or r.handed for t in self.tokens[r.key]}
+            told = [r for r in self.rows if r.handed or (r.phantom and r.action_key in done.keys)]
+            said = {t for r in told for t in self.tokens[r.key]}
             assert set(got) - set(saved) - said == set(), ("phantoms that no row tells", set(got) - set(saved) - said)
 
     def lost_or_next(self) -> None:
