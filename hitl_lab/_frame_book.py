@@ -46,6 +46,9 @@ PHASES = {
     ev.SubgraphStarted: "input",
 }
 _OF_TASK = (ev.TaskStarted, ev.Wrote, ev.TaskEnded, ev.Committed, ev.PutWrites, ev.SaverPutWrites)
+_OWNED = (*_OF_TASK, ev.InterruptCalled, ev.SideEffect, ev.Retried)
+_STARTS = (ev.RunStarted, ev.UpdateStarted)
+_APPLIED_IN = {"after_tick": "after_tick", "_first": "input", "_suppress_interrupt": "exit"}
 
 
 class Book:
@@ -78,6 +81,10 @@ class Book:
         self._point_of: dict[str, int] = {}
         self._write_of: dict[int, int] = {}
         self._source_of: dict[Any, int] = {}
+        self._source_by_id: dict[int, int] = {}
+        self._cleaned: dict[Any, str] = {}
+        names = (made.kind for made in ev.KINDS.values())
+        self._handlers = {name: made for name in names if (made := getattr(self, f"on_{name}", None)) is not None}
         self._at: dict[tuple[int, tuple[str, ...]], str | None] = {}
         self._channels: dict[int, dict[str, Any]] = {}
         self._stood: dict[str, dict[str, Any]] = {}
@@ -201,18 +208,18 @@ class Book:
     def add(self, event: ev.Event) -> None:
         """Enter one event."""
         out: dict[str, Any] = {"kind": event.kind, "phase": self.phase(event)}
-        if isinstance(event, ev.RunStarted | ev.UpdateStarted):
+        if isinstance(event, _STARTS):
             self.begin(event)
         out["space"] = self.space(event)
         if event.step is not None:
             out["superstep"] = event.step
-        id = getattr(event, "task", "")
-        if id and isinstance(event, (*_OF_TASK, ev.InterruptCalled, ev.SideEffect, ev.Retried)):
-            out["task"] = self.task(event, id, name=getattr(event, "name", "") or getattr(event, "via", ""))
+        task = getattr(event, "task", "")
+        if task and isinstance(event, _OWNED):
+            out["task"] = self.task(event, task, name=getattr(event, "name", "") or getattr(event, "via", ""))
         place = getattr(event, "source", None)
         if isinstance(place, ev.Source) and place.line:
-            out["place"] = val.clean(str(place))
-        handler = getattr(self, f"on_{event.kind}", None)
+            out["place"] = self.cleaned(place)
+        handler = self._handlers.get(event.kind)
         if handler is not None:
             handler(event, out)
         self.nodes.see(event, self.story, out)
@@ -221,23 +228,36 @@ class Book:
             out["say"] = sentence(event, self.story)
             self.steps.append(len(self.events))
         if self.read_source is not None and not quiet and (found := self.read_source(event)) is not None:
-            key = (found["file"], found["function"], tuple(found["deciding"]))
-            if key not in self._source_of:
-                self._source_of[key] = len(self.sources)
-                self.sources.append(found)
-            out["source"] = self._source_of[key]
+            number = self._source_by_id.get(id(found))
+            out["source"] = number if number is not None else self.source(found)
         self.events.append(out)
+
+    def source(self, found: dict[str, Any]) -> int:
+        """Return the number of an installed source in the table."""
+        key = (found["file"], found["function"], tuple(found["deciding"]))
+        if key not in self._source_of:
+            self._source_of[key] = len(self.sources)
+            self.sources.append(found)
+        self._source_by_id[id(found)] = self._source_of[key]
+        self._kept.append(found)
+        return self._source_of[key]
+
+    def cleaned(self, name: Any) -> str:
+        """Return a name or a place of the user's code as it may be shown; they come again and again."""
+        known = self._cleaned.get(name)
+        if known is None:
+            known = self._cleaned[name] = val.clean(str(name))
+        return known
 
     def phase(self, event: ev.Event) -> str:
         if isinstance(event, ev.Applied):
-            known = {"after_tick": "after_tick", "_first": "input", "_suppress_interrupt": "exit"}
-            return known.get(event.where, "update_state")
+            return _APPLIED_IN.get(event.where, "update_state")
         action = self.story.action(event.run)
         if action is not None and action.is_update:
             return "update_state"
-        if isinstance(event, ev.PutWrites | ev.SaverPutWrites) and not event.task:
+        if isinstance(event, (ev.PutWrites, ev.SaverPutWrites)) and not event.task:
             return "input"
-        if event.step == -1 and isinstance(event, ev.CheckpointCreated | ev.SaverPut):
+        if event.step == -1 and isinstance(event, (ev.CheckpointCreated, ev.SaverPut)):
             return "input"
         return PHASES.get(type(event), "")
 
@@ -342,7 +362,7 @@ class Book:
 
     def entry(self, name: str, task: int, event: ev.Event, channel: str, via: str) -> dict[str, Any]:
         run = self._run_of.get(event.run, 0)
-        return {"name": name, "task": task, "run": run, "channel": val.clean(channel), "via": via}
+        return {"name": name, "task": task, "run": run, "channel": self.cleaned(channel), "via": via}
 
     def on_wrote(self, event: ev.Wrote, out: dict[str, Any]) -> None:
         number = self._write_of[event.write] = len(self.writes)
@@ -386,7 +406,7 @@ class Book:
         told = []
         for row in rows:
             write = self._write_of.get(row.write, -1) if row.write is not None else -1
-            told.append([val.clean(row.channel), write, -1 if write >= 0 else self.value(row.value)])
+            told.append([self.cleaned(row.channel), write, -1 if write >= 0 else self.value(row.value)])
         owner = self._task_of.get((event.run, task), -1) if task else -1
         return {"checkpoint": number, "task": owner, "saver": saver, "rows": told}
 

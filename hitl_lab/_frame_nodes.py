@@ -10,6 +10,10 @@ from hitl_lab.tracing import events as ev
 from hitl_lab.values import clean
 
 # A node with several tasks (Send) shows the state that matters most.
+_SEEN = frozenset({
+    ev.RunStarted, ev.UpdateStarted, ev.Ticked, ev.TaskPushed, ev.TaskStarted, ev.TaskEnded, ev.Paused,
+    ev.StateUpdated, ev.RunEnded,
+})  # fmt: skip
 _RANK = ("re-running", "running", "paused", "failed", "planned", "cancelled", "finished")
 
 
@@ -23,6 +27,7 @@ class NodeStates:
         self.shapes: dict[str, dict[str, Any]] = {}
         self._graph_of: dict[str, int] = {}
         self._node_of: dict[tuple[int, str], int] = {}
+        self._known: dict[tuple[int, tuple[str, ...], str], int] = {}  # (graph, ns, name) -> node
         self._now: dict[int, str] = {}
         self._tasks: dict[int, dict[str, str]] = {}
         self._runs: dict[int, int] = {}
@@ -60,6 +65,8 @@ class NodeStates:
         """Put the changes of node states that `event` makes into `out`."""
         known = story.tasks.get(getattr(event, "task", ""))
         if known is not None and known.hidden and event.ns:
+            return
+        if type(event) not in _SEEN:
             return
         match event:
             case ev.RunStarted() | ev.UpdateStarted():
@@ -111,9 +118,13 @@ class NodeStates:
         return event.task in self._started or self.of(event, event.name, story) in self._stopped
 
     def of(self, event: ev.Event, name: str, story: Story) -> int:
-        place = story.place(event.ns).replace("/", ":")
-        key = f"{place}:{name}" if place else name
-        return self.node(self._runs.get(event.run, 0), clean(key))
+        graph = self._runs.get(event.run, 0)
+        known = self._known.get((graph, event.ns, name))
+        if known is None:
+            place = story.place(event.ns).replace("/", ":")
+            known = self.node(graph, clean(f"{place}:{name}" if place else name))
+            self._known[graph, event.ns, name] = known
+        return known
 
     def set(self, number: int, task: str, state: str, out: dict[str, Any]) -> None:
         tasks = self._tasks.setdefault(number, {})

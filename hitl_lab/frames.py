@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from hitl_lab import frame_view
 from hitl_lab._frame_book import Book
+from hitl_lab._steady import collector_paused
 
 if TYPE_CHECKING:
     from hitl_lab.trace import Trace
@@ -84,7 +85,8 @@ def frames(
         source: reads the installed source for the source panel; default None leaves the panel out.
         drawing: lays a graph out, see `hitl_lab.views.graph.drawing`; default None gives a list of nodes.
     """
-    document = Book(trace, source=source, drawing=drawing).document()
+    with collector_paused():
+        document = Book(trace, source=source, drawing=drawing).document()
     document["title"] = title or document["title"]
     return FrameList({"schema": SCHEMA, "version": VERSION, **document})
 

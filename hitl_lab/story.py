@@ -147,6 +147,8 @@ class Story:
 
     def place(self, ns: Iterable[str]) -> str:
         """Return a namespace as node names, "outer/inner"; "" at the top."""
+        if not ns:
+            return ""
         return "/".join(part.split(":", 1)[0] for part in ns if not part.isdigit())
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from hitl_lab._steady import collector_paused
 from hitl_lab.errors import TraceFileError
 from hitl_lab.tracing import events as ev
 
@@ -71,7 +72,8 @@ class Trace:
         events = self.events
         known = self._made.get(name)
         if known is None or known[0] != len(events):
-            known = self._made[name] = (len(events), make())
+            with collector_paused():
+                known = self._made[name] = (len(events), make())
         return known[1]
 
     @property
@@ -257,9 +259,10 @@ def _parse(lines: Iterable[str], where: str) -> Trace:
     except ValueError:
         raise TraceFileError(f"{where} is not a trace: its first line is no JSON.") from None
     _check_header(header, where)
-    if "events" in header:
-        return Trace.from_plain(header)
-    return Trace(_events(source, where), facts=header.get("facts"))
+    with collector_paused():
+        if "events" in header:
+            return Trace.from_plain(header)
+        return Trace(_events(source, where), facts=header.get("facts"))
 
 
 def _events(lines: Iterator[str], where: str) -> Iterator[ev.Event]:

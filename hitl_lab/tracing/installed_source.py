@@ -45,7 +45,7 @@ _CALLS = {
 def _name(event: ev.Event) -> str:
     if isinstance(event, ev.Applied):
         return event.where
-    if isinstance(event, ev.UpdateStarted | ev.StateUpdated):
+    if type(event) is ev.UpdateStarted or type(event) is ev.StateUpdated:
         return "update_state"
     if isinstance(event, ev.Paused):
         return "tick" if event.reason == "interrupt_before" else "_suppress_interrupt"
