@@ -32,11 +32,13 @@ ready:
 lab: ready  ## open the course in JupyterLab (WORKSPACE=folder, default my-notebooks)
 	@$(VENV)/bin/hitl-lab open "$(WORKSPACE)"
 
-# Notebooks in a pytest of their own: nbval stalls beside some plugins, and loading it takes 2 s. Then once more without nbval, which passes
-# a cell that starts with an unknown %magic and raises.
+# Browser tests in a pytest of their own: Playwright keeps an event loop running, in which asyncio.run() fails.
+# Notebooks in one of their own: nbval stalls beside some plugins, and loading it takes 2 s. Then once more without
+# nbval, which passes a cell that starts with an unknown %magic and raises.
 test: ready  ## every test, the notebooks included
 	$(PY) -m ruff check .
-	$(PY) -m pytest -p no:nbval -n $(JOBS) --dist loadgroup
+	$(PY) -m pytest -p no:nbval -n $(JOBS) --dist loadgroup -m "not browser"
+	$(PY) -m pytest -p no:nbval -m browser
 	$(PY) -m pytest --nbval --nbval-current-env -n $(JOBS) --dist loadfile notebooks
 	$(PY) tests/notebook_gate.py --jobs $(JOBS)
 	$(PY) scripts/build_notebooks.py --check --jobs $(JOBS)

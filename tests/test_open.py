@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -157,24 +156,15 @@ def test_make_lab_listens_on_loopback_only_and_asks_for_the_token(server):
 
 
 @pytest.fixture
-def page(server):
+def page(server, chromium):
     """The address as a person opens it; the page, and the hosts it asked."""
-    from playwright.sync_api import sync_playwright
-
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if chromium is None:
-        reason = "no Chromium here (Debian: apt-get install chromium)"
-        pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
-    quiet = ("gpu", "background-networking", "component-update", "sync")
-    flags = ["--no-sandbox", "--no-first-run", *(f"--disable-{name}" for name in quiet)]
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=flags)
-        page = browser.new_page(viewport={"width": 1400, "height": 1000})
-        asked = set()
-        page.on("request", lambda request: asked.add(urllib.parse.urlsplit(request.url).hostname))
-        page.goto(server[2])
-        yield page, asked
-        browser.close()
+    context = chromium.new_context(viewport={"width": 1400, "height": 1000})
+    page = context.new_page()
+    asked = set()
+    page.on("request", lambda request: asked.add(urllib.parse.urlsplit(request.url).hostname))
+    page.goto(server[2])
+    yield page, asked
+    context.close()
 
 
 @pytest.mark.slow
