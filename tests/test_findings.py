@@ -203,7 +203,7 @@ def test_random_graphs_used_at_random(asynchronous):
     def memory():
         yield InMemorySaver()
 
-    @settings(max_examples=20, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=20, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
     @given(examples(asynchronous))
     def hold(example):
         prove(both(example, memory, asynchronous=asynchronous)[0].trace)
