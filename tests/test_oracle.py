@@ -1,13 +1,23 @@
 """Random graphs, used at random: the ledger says what the checkpointer gives back, and tracing changes nothing."""
 
 import contextlib
+import logging
+import os
 
 import pytest
 from _oracle.actions import both
 from _oracle.graphs import examples
 from _oracle.judge import Judge, TooLongError, compare
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, seed, settings
 from langgraph.checkpoint.memory import InMemorySaver
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    """LangGraph logs what siblings of a broken-off run raise: pages of it, and no failure."""
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
 
 
 @contextlib.contextmanager
@@ -43,12 +53,15 @@ def judge(example, kind):
     compare(traced, plain)
 
 
-def hold(kind, number):
-    asynchronous = KINDS[kind][1]
+# The same examples each time, so that a failure is a change of the code; HITL_LAB_SEED=n gives others.
+SEED = int(os.environ.get("HITL_LAB_SEED", "0"))
 
+
+def hold(kind, number, part=0):
     # Threads and a busy machine decide how long an example takes: no deadline, and none is too slow.
+    @seed(f"{SEED} {kind} {part}")
     @settings(max_examples=number, deadline=None, database=None, suppress_health_check=list(HealthCheck))
-    @given(examples(asynchronous))
+    @given(examples(KINDS[kind][1]))
     def run(example):
         judge(example, kind)
 
@@ -62,7 +75,7 @@ def test_ledger_against_checkpointer_quick(kind):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(2))
+@pytest.mark.parametrize("part", range(1, 3))
 @pytest.mark.parametrize("kind", KINDS)
 def test_ledger_against_checkpointer(kind, part):
-    hold(kind, 250)
+    hold(kind, 250, part)
