@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENTS = ROOT / ".run" / "versions"
-# The first and last of each line whose seams differ, and one between (see hitl_lab/tracing/seams.py).
+# The first and last of each line whose seams differ, and one between (see hitl_lab/tracing/seams).
 VERSIONS = ("1.0.0", "1.0.10", "1.1.10", "1.2.0", "1.2.12")
 # These go with the LangGraph that is asked for; everything else stays as locked.
 _MOVING = ("langgraph", "langchain", "langsmith", "aiosqlite")
