@@ -9,6 +9,7 @@ from langgraph.errors import InvalidUpdateError
 from langgraph.graph import END
 from langgraph.types import Command
 
+from hitl_lab.tracing import events as ev
 from hitl_lab.tracing.recorder import record
 
 from .graphs import Example, World, _value, build
@@ -94,6 +95,11 @@ def plan(action: tuple[Any, ...], n: int, state: Any, history: list[Any], durabi
     raise AssertionError(kind)
 
 
+def _begun(trace: Any, seen: int) -> frozenset[int]:
+    # Not every event that came since: a task that was cancelled may still tell of the run before.
+    return frozenset(e.run for e in trace.events[seen:] if isinstance(e, ev.RunStarted | ev.UpdateStarted))
+
+
 def _recorded(traced: bool):
     return record() if traced else contextlib.nullcontext()
 
@@ -117,7 +123,7 @@ def play(example: Example, saver: Any, *, traced: bool) -> Played:
                 done.state = graph.get_state(CONFIG, subgraphs=True)
             except InvalidUpdateError:  # two pending writes for a channel that takes one: no state can be read
                 pass
-            done.keys = frozenset(e.run for e in (played.trace.events[seen:] if traced else ()) if e.run)
+            done.keys = _begun(played.trace, seen) if traced else frozenset()
             played.done.append(done)
     played.history = list(graph.get_state_history(CONFIG))
     return played
@@ -153,7 +159,7 @@ async def aplay(example: Example, saver: Any, *, traced: bool) -> Played:
                 done.state = await graph.aget_state(CONFIG, subgraphs=True)
             except InvalidUpdateError:
                 pass
-            done.keys = frozenset(e.run for e in (played.trace.events[seen:] if traced else ()) if e.run)
+            done.keys = _begun(played.trace, seen) if traced else frozenset()
             played.done.append(done)
     played.history = [s async for s in graph.aget_state_history(CONFIG)]
     return played

@@ -141,7 +141,7 @@ def build(spec: Graph, world: World, saver: Any, *, use_async: bool, place: str 
     for source in spec.asks:
 
         def ask(state, source=source):
-            interrupt(f"{source} router?")
+            interrupt(f"{place}{source} router?")
             return END
 
         builder.add_conditional_edges(source, ask, [END])
