@@ -1,10 +1,12 @@
 """What the kit tells of the public reports: fates, answers, pauses. What LangGraph does is in test_cases.py."""
 
 import re
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 from _stories import perform, runnable
+from packaging.version import Version
 
 from hitl_lab import scenarios
 from hitl_lab.answers import answers
@@ -73,6 +75,9 @@ def test_a13_each_visit_has_a_question_of_its_own():
 
 def test_a15_discarded_by_the_update():
     trace = traced("update_discards_sibling")
+    if Version(version("langgraph")) < Version("1.0.10"):  # there the update took the sibling's write along
+        assert fates(trace, node="lookup", run="run 1") == [("run 1", "lookup", "applied", None, None)]
+        return
     assert fates(trace, node="lookup", run="run 1") == [("run 1", "lookup", "discarded", "run 2", "update 1")]
     assert "is no longer shown by `get_state()`" in str(trace)
 
