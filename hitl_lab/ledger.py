@@ -439,6 +439,9 @@ class _Book:
     def close(self) -> list[Row]:
         over = {action.key for action in self.story.actions if action.status != "running"}
         for row in self.order:
+            if row.fate == OPEN and row.key is not None and row.action_key in over:
+                # A cancelled task may write after its run has ended, and no commit ever sees it.
+                self.drop(row.key, row.wrote_at, None, "the run ended before its task did")
             # LangGraph gives up on the saver when the run breaks off while a sibling still works.
             if row.fate == PENDING and row.saver is False and row.action_key in over and row.channel != RESULT:
                 row.fate, row.reason = DISCARDED, row.reason or "the run broke off before the saver was called"
