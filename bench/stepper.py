@@ -41,7 +41,7 @@ STEPS = """([count, way]) => {
 
 
 def measure(browser, events):
-    """Return one line of figures for a trace of about `events` events."""
+    """Return the figures of a trace of about `events` events; times in seconds, steps in milliseconds."""
     trace = long_trace(max(1, events // 10))
     start = time.perf_counter()
     frames = trace_frames(trace, title=f"{events} events")
@@ -56,20 +56,40 @@ def measure(browser, events):
         opened = time.perf_counter() - start
         told = {way: page.evaluate(STEPS, [200, way]) for way in ("next", "jump", "dropped")}
         page.close()
-    steps = " · ".join(f"{way} {median:.1f} / {p95:.1f} ms" for way, (median, p95) in told.items())
+    return {
+        "events": len(trace.events),
+        "steps": len(frames),
+        "bytes": size,
+        "made": made,
+        "opened": opened,
+        **{way: {"median": median, "p95": p95} for way, (median, p95) in told.items()},
+    }
+
+
+def line(told):
+    """Return the figures as one line."""
+    names = ("next", "jump", "dropped")
+    ways = " · ".join(f"{name} {told[name]['median']:.1f} / {told[name]['p95']:.1f} ms" for name in names)
     return (
-        f"{len(trace.events):>7} events · {len(frames):>6} steps · {size / 1e6:.1f} MB · made in {made:.2f} s · "
-        f"opened in {opened:.2f} s · median / p95: {steps}"
+        f"{told['events']:>7} events · {told['steps']:>6} steps · {told['bytes'] / 1e6:.1f} MB · "
+        f"made in {told['made']:.2f} s · opened in {told['opened']:.2f} s · median / p95: {ways}"
     )
+
+
+def figures(events):
+    """Return the figures of one size, in a browser of its own."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=system_chromium(), args=FLAGS)
+        try:
+            return measure(browser, events)
+        finally:
+            browser.close()
 
 
 def main(sizes):
     """Print a line for each size."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=system_chromium(), args=FLAGS)
-        for events in sizes:
-            print(measure(browser, events), flush=True)
-        browser.close()
+    for events in sizes:
+        print(line(figures(events)), flush=True)
 
 
 if __name__ == "__main__":

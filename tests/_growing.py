@@ -1,16 +1,18 @@
-"""Recorded runs of any size, for the tests of growth and the benchmark: each function takes how much work to do."""
+"""Recorded runs of any size, for the tests of growth and the benchmark: each function takes how much work to do.
+
+hitl_lab is imported where it is used: the benchmark also runs these graphs without it.
+"""
 
 import operator
 from typing import Annotated, Any, TypedDict
 
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.config import get_config
 from langgraph.func import entrypoint, task
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.types import Command, Send, interrupt
-
-import hitl_lab
 
 CONFIG: dict[str, Any] = {"configurable": {"thread_id": "1"}, "recursion_limit": 1_000_000}
 
@@ -53,6 +55,8 @@ def talk_graph(saver=None, size=40):
 def wide_graph(saver=None, asks=False):
     """`upto` parallel tasks of one node a superstep, n supersteps; with `asks` each third stops on interrupt()."""
 
+    import hitl_lab
+
     def work(given):
         hitl_lab.effect("worked")
         if asks and given["i"] % 3 == 0:
@@ -91,6 +95,8 @@ def many_questions(work):
 
 
 def _asking(loop):
+    import hitl_lab
+
     def ask(state):
         hitl_lab.effect("told somebody")
         return {"log": [interrupt("go on?")]}
@@ -140,16 +146,13 @@ def many_threads(work):
 def many_broken_attempts(work):
     """A node that writes before it asks, asked again after each wrong answer: its write is dropped each time."""
 
+    import hitl_lab
+
     def review(state):
         hitl_lab.effect("told somebody")
-        hitl_lab_send(state)
+        get_config()["configurable"]["__pregel_send"]([("log", ["draft"])])
         answer = interrupt("yes or no?")
         return {"log": [answer]}
-
-    def hitl_lab_send(state):
-        from langgraph.config import get_config
-
-        get_config()["configurable"]["__pregel_send"]([("log", ["draft"])])
 
     builder = StateGraph(Count)
     builder.add_node("review", review)
@@ -224,6 +227,8 @@ SHAPES = {
 
 def recorded(shape, work, **options):
     """The trace of a run of that shape."""
+    import hitl_lab
+
     with hitl_lab.record(**options) as trace:
         SHAPES[shape](work)
     return trace

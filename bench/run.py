@@ -1,0 +1,418 @@
+"""What recording costs, and how fast traces are read: `make bench`.
+
+    python bench/run.py [--quick] [--only NAME ...] [--tools]
+
+Writes bench/results.json and the table in docs/performance.md. --only: measure some rows, keep the other rows as they
+are. --quick: fewer repeats, to see that it runs; writes nothing. --tools: first install the tools that hitl_lab is
+compared with, each in an environment of its own below .run/bench. The notebooks' row takes minutes and is only measured
+when it is named: --only course.
+
+Plain and recorded runs are interleaved in one process, and that is done in several processes. Seconds are CPU seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "bench" / "results.json"
+PAGE = ROOT / "docs" / "performance.md"
+BEGIN, END = "<!-- table begins -->", "<!-- table ends -->"
+ENVIRONMENTS = ROOT / ".run" / "bench"
+TOOLS = {
+    "langgraph-replay": ["langgraph-checkpoint-sqlite"],
+    "langgraph-viz": [],
+    "agent-tracegraph": ["langgraph-checkpoint-sqlite"],
+    "mlflow": [],
+}
+
+
+def inside(folder):
+    """Return the Python of an environment."""
+    return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+class Cannot(Exception):
+    """A row that cannot be measured here; the text says why."""
+
+
+def child(work, python=sys.executable, timeout=600, **given):
+    """Run one function of bench/_work.py in a process of its own and return what it printed."""
+    return _last_line([python, "bench/_work.py", work, json.dumps(given)], timeout)
+
+
+def _last_line(command, timeout):
+    env = {**os.environ, "LANGSMITH_TRACING": "false", "LANGCHAIN_TRACING_V2": "false", "PYTHONHASHSEED": "0"}
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=timeout, check=False)
+    if done.returncode:
+        raise Cannot((done.stderr.strip().splitlines() or ["no output"])[-1][:200])
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def compared(runs):
+    """Return what pairs of plain and recorded runs tell, taken over several processes."""
+    plain = [s for run in runs for s in run["plain"]]
+    recorded = [s for run in runs for s in run["recorded"]]
+    pairs = [b / a for run in runs for a, b in zip(run["plain"], run["recorded"], strict=True)]
+    return {
+        "plain": min(plain),
+        "recorded": min(recorded),
+        "ratio": min(recorded) / min(plain),
+        "median_ratio": statistics.median(pairs),
+        "plain_median": statistics.median(plain),
+        "recorded_median": statistics.median(recorded),
+        "pairs": len(pairs),
+    }
+
+
+def cost(kind, steps, processes, repeats, **more):
+    """Return the cost of recording one graph."""
+    given = {"kind": kind, "steps": steps, "repeats": repeats, **more}
+    return compared([child("record_cost", **given) for _ in range(processes)])
+
+
+def ratio(told):
+    """Return "1.10 (1.12)": of the minimums, and the median of the pairs."""
+    return f"{told['ratio']:.2f} ({told['median_ratio']:.2f})"
+
+
+def seconds(told):
+    """Return "0.071 s → 0.078 s"."""
+    return f"{told['plain']:.3f} s → {told['recorded']:.3f} s"
+
+
+# ------------------------------------------------------------ rows: name -> (what it does, what it should reach)
+
+
+def small(quick):
+    """Return the row of 200 supersteps in memory."""
+    told = cost("small", 200, *((1, 5) if quick else (4, 15)))
+    return told, [("200 supersteps, small state, InMemorySaver", ratio(told), seconds(told), "1.15")]
+
+
+def sqlite(quick):
+    """Return the row of 200 supersteps on SQLite."""
+    told = cost("sqlite", 200, *((1, 3) if quick else (3, 6)))
+    return told, [("200 supersteps, small state, SqliteSaver", ratio(told), seconds(told), "1.08")]
+
+
+def growing(quick):
+    """Return the rows of a message list that grows."""
+    half, full = (cost("growing", n, *((1, 1) if quick else (2, 2))) for n in ((100, 200) if quick else (500, 1000)))
+    grows = {way: full[way] / half[way] for way in ("plain", "recorded")}
+    steps = 200 if quick else 1000
+    return {"half": half, "full": full, "growth": grows}, [
+        (f"{steps:,} supersteps, message list that grows to {steps:,}", ratio(full), seconds(full), "1.20"),
+        (
+            "its growth from half as many supersteps",
+            f"× {grows['recorded']:.2f}",
+            f"plain × {grows['plain']:.2f}",
+            "plain's own",
+        ),
+    ]
+
+
+def wide(quick):
+    """Return the row of many parallel tasks."""
+    told = cost("wide", 3 if quick else 20, *((1, 1) if quick else (2, 3)))
+    return told, [("200 parallel tasks a superstep, 20 supersteps", ratio(told), seconds(told), "1.20")]
+
+
+def idle(quick):
+    """Return the row of a process that has hitl_lab but does not record."""
+    seen = {True: [], False: []}
+    for i in range(2 if quick else 6):
+        for installed in (True, False) if i % 2 else (False, True):
+            seen[installed] += child("idle", installed=installed, steps=200, repeats=5 if quick else 12)["plain"]
+    without, with_ = min(seen[False]), min(seen[True])
+    told = {
+        "plain": without,
+        "recorded": with_,
+        "ratio": with_ / without,
+        "median_ratio": statistics.median(seen[True]) / statistics.median(seen[False]),
+    }
+    return told, [("imported, has recorded before, does not record now", ratio(told), seconds(told), "1.01")]
+
+
+def debug(quick):
+    """Return the row against the debug stream."""
+    told = cost("growing", 200 if quick else 1000, *((1, 1) if quick else (2, 2)), debug=True)
+    return told, [
+        ('recorded, against `stream_mode="debug"` kept in a list', ratio(told), f"growing list, {seconds(told)}", "below 1")
+    ]
+
+
+def memory(quick):
+    """Return the rows of what a trace keeps."""
+    steps = 100 if quick else 1000
+    told = {size: child("kept", steps=steps, size=size) for size in ((2000,) if quick else (400, 2000))}
+    rows = []
+    for size, kept in told.items():
+        rows.append(
+            (
+                f"memory of a trace, {steps:,} messages of {size:,} characters, against their writes",
+                f"{kept['trace'] / kept['writes']:.2f} ×",
+                f"{kept['writes'] / steps:,.0f} B → {kept['trace'] / steps:,.0f} B a superstep",
+                "3 ×",
+            )
+        )
+        rows.append(
+            (
+                "the same against the debug stream's list",
+                f"{kept['trace'] / kept['debug']:.2f} ×",
+                f"{kept['debug'] / steps:,.0f} B a superstep",
+                "below 1",
+            )
+        )
+    return told, rows
+
+
+def reading(quick):
+    """Return the rows of reading a long trace."""
+    sizes = (5_000, 10_000) if quick else (50_000, 100_000)
+    half, full = (child("reading", events=n, repeats=1 if quick else 3) for n in sizes)
+    parts = ("story", "ledger", "findings", "frames")
+    total = {name: sum(told[p] for p in parts) for name, told in (("half", half), ("full", full))}
+    return {"half": half, "full": full, "total": total}, [
+        (
+            f"story, ledger, findings, frames of {full['events']:,} events",
+            f"{total['full']:.2f} s",
+            ", ".join(f"{p} {full[p]:.2f}" for p in parts),
+            "3 s",
+        ),
+        ("its growth from half as many events", f"× {total['full'] / total['half']:.2f}", "", "2.2"),
+    ]
+
+
+def file(quick):
+    """Return the rows of trace files."""
+    told = child("file", events=10_000 if quick else 100_000)
+    n = told["events"]
+    text, packed = told["trace.jsonl"], told["trace.jsonl.gz"]
+    return told, [
+        (
+            f"trace file of {n:,} events, compressed, written event by event: above its values",
+            f"{(packed['bytes'] - told['values']) / n:.0f} B an event",
+            f"saved at once {(told['saved'] - told['values']) / n:.0f} B, plain text {text['bytes'] / n:.0f} B",
+            "100 B",
+        ),
+        (
+            "memory while it is written",
+            f"{max(text['peak'], packed['peak']) / 1e3:.0f} kB",
+            f"{text['seconds'] / n * 1e6:.0f} µs an event, compressed {packed['seconds'] / n * 1e6:.0f} µs",
+            "bounded",
+        ),
+    ]
+
+
+def stepper(quick):
+    """Return the rows of the stepper in Chromium."""
+    sizes = ((10_000, 2),) if quick else ((10_000, 2), (100_000, 5))
+    told = {n: child("stepper", events=n) for n, _ in sizes}
+    rows = []
+    for n, limit in sizes:
+        one = told[n]
+        ways = ("next", "jump", "dropped")
+        slowest, size = max(one[way]["p95"] for way in ways), f"{one['bytes'] / 1e6:.1f} MB"
+        rows.append((f"stepper with {n:,} events: opens in", f"{one['opened']:.2f} s", size, f"{limit} s"))
+        rows.append(
+            (
+                f"stepper with {n:,} events: a step, 95th percentile",
+                f"{slowest:.0f} ms",
+                ", ".join(f"{way} {one[way]['median']:.0f} / {one[way]['p95']:.0f}" for way in ways),
+                "50 ms",
+            )
+        )
+    return told, rows
+
+
+def imports(quick):
+    """Return the row of the import."""
+    told = [child("imports") for _ in range(2 if quick else 7)]
+    best = {name: min(t[name] for t in told) for name in told[0]}
+    return best, [
+        (
+            "`import hitl_lab` above langgraph",
+            f"{best['import'] * 1e3:.0f} ms",
+            f"with the first `record()` {best['record'] * 1e3:.0f} ms",
+            "150 ms",
+        )
+    ]
+
+
+def kernel(_quick):
+    """Return the row of a learner's kernel."""
+    if not Path("/proc/self/status").exists():
+        raise Cannot("resident memory is read from /proc, which this system has not")
+    told = child("kernel", notebook="02_the_broken_node.ipynb")
+    above = (told["after"] - told["bare"]) / 1e6
+    return told, [
+        (
+            "a kernel after notebook 02, above a bare kernel with langgraph",
+            f"{above:.0f} MB",
+            f"{told['bare'] / 1e6:.0f} MB → {told['after'] / 1e6:.0f} MB",
+            "40 MB",
+        )
+    ]
+
+
+def tools(quick):
+    """Return a row for each tool that a user would pick instead, and hitl_lab on the same graph."""
+    steps, repeats = (50, 1) if quick else (200, 5)
+    told = {"hitl_lab": cost("growing", steps, 1, repeats)}
+    mine = told["hitl_lab"]
+    rows = [(f"hitl_lab, {steps} supersteps, growing list; beside it:", ratio(mine), seconds(mine), "")]
+    for name in TOOLS:
+        python = inside(ENVIRONMENTS / name)
+        try:
+            if not python.exists():
+                raise Cannot("not installed: bench/run.py --tools")
+            one = compared([_last_line([str(python), "bench/_tools.py", name, str(steps), str(repeats)], 300)])
+        except (Cannot, subprocess.TimeoutExpired) as exc:
+            told[name] = {"cannot": str(exc)}
+            rows.append((name, "does not run", str(exc), ""))
+            continue
+        ask = f"import importlib.metadata as m; print(*map(m.version, ({name!r}, 'langgraph')))"
+        versions = subprocess.run([str(python), "-c", ask], capture_output=True, text=True, check=True).stdout.split()
+        told[name] = {**one, "version": versions[0], "langgraph": versions[1]}
+        title = f"{name} {versions[0]} (langgraph {versions[1]})"
+        rows.append((title, ratio(one), f"{seconds(one)} · {SHOWS[name]}", ""))
+    return told, rows
+
+
+SHOWS = {
+    "langgraph-replay": "a SQLite saver of its own, against SqliteSaver; keeps checkpoints and model calls, no writes",
+    "langgraph-viz": "returned values of each superstep; its server left out",
+    "agent-tracegraph": "reads SqliteSaver's file after the run, which is counted; checkpoints, no dropped write",
+    "mlflow": "autolog: inputs and outputs of each node as spans, no saved state",
+}
+
+
+def course(_quick):
+    """Return the row of the notebooks under nbval."""
+    command = ["-m", "pytest", "-q", "--nbval", "--nbval-current-env", "-n", "2", "--dist", "loadfile", "notebooks"]
+    start = time.perf_counter()
+    done = subprocess.run([sys.executable, *command], cwd=ROOT, capture_output=True, text=True, check=False)
+    took = time.perf_counter() - start
+    if done.returncode:
+        raise Cannot(done.stdout.strip().splitlines()[-1][:200])
+    return {"seconds": took}, [("the whole course under nbval, 2 processes", f"{took:.0f} s", "wall time", "180 s")]
+
+
+ROWS = {
+    f.__name__: f
+    for f in (small, sqlite, growing, wide, idle, debug, memory, reading, file, stepper, imports, kernel, tools, course)
+}
+NAMED_ONLY = {"course"}
+
+
+# ------------------------------------------------------------ the program
+
+
+def machine():
+    """Return what the figures were measured on."""
+    model = ""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
+    except OSError:
+        model = platform.processor()
+    names = ("langgraph", "langchain-core", "langgraph-checkpoint", "langgraph-checkpoint-sqlite")
+    return {
+        "cpu": model or platform.machine(),
+        "cores": os.cpu_count(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "versions": {name: importlib.metadata.version(name) for name in names},
+    }
+
+
+def install():
+    """Install each tool with this langgraph in an environment of its own."""
+    pinned = f"langgraph=={importlib.metadata.version('langgraph')}"
+    for name, more in TOOLS.items():
+        folder = ENVIRONMENTS / name
+        # agent-tracegraph needs Python 3.12.
+        for python in (sys.executable, "python3.12", "python3.13"):
+            try:
+                subprocess.run([python, "-m", "venv", "--clear", str(folder)], check=True, capture_output=True)
+                pip = [str(inside(folder)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+                subprocess.run([*pip, name, pinned, *more], check=True, capture_output=True, text=True)
+                print(f"{name}: installed with {python}", flush=True)
+                break
+            except (OSError, subprocess.CalledProcessError) as exc:
+                text = getattr(exc, "stderr", "") or str(exc)
+                print(f"{name}: {python}: {str(text).strip().splitlines()[-1][:160]}", flush=True)
+
+
+def table(results):
+    """Return the figures as Markdown."""
+    facts = results["machine"]
+    versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
+    out = [
+        f"{facts['cpu']}, {facts['cores']} cores, {facts['system']}; Python {facts['python']}; {versions}.",
+        "",
+        "| work | figure | more | reach |",
+        "|---|---|---|---|",
+    ]
+    for name in ROWS:
+        row = results["rows"].get(name)
+        rows = row["table"] if row else ()
+        out.extend("| " + " | ".join(_cell(c) for c in cells) + " |" for cells in rows)
+    return "\n".join(out)
+
+
+def _cell(text):
+    return str(text).replace("|", "\\|").replace("\n", " ")
+
+
+def write(results):
+    """Write results.json and the table into the page."""
+    RESULTS.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    if PAGE.exists() and BEGIN in (text := PAGE.read_text(encoding="utf-8")):
+        head, rest = text.split(BEGIN, 1)
+        tail = rest.split(END, 1)[1]
+        PAGE.write_text(f"{head}{BEGIN}\n{table(results)}\n{END}{tail}", encoding="utf-8")
+
+
+def main():
+    """Measure, print, write."""
+    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ask.add_argument("--quick", action="store_true", help="few repeats; writes nothing")
+    ask.add_argument("--only", nargs="+", metavar="NAME", choices=ROWS, help=f"some of: {', '.join(ROWS)}")
+    ask.add_argument("--tools", action="store_true", help="first install the tools to compare with")
+    options = ask.parse_args()
+    if options.tools:
+        install()
+    results = {"rows": {}}
+    if options.only and RESULTS.exists():
+        results = json.loads(RESULTS.read_text(encoding="utf-8"))
+    elif RESULTS.exists():  # a whole run begins anew
+        before = json.loads(RESULTS.read_text(encoding="utf-8"))["rows"]
+        results["rows"] = {name: before[name] for name in NAMED_ONLY & before.keys()}
+    results["machine"] = machine()
+    for name in options.only or [n for n in ROWS if n not in NAMED_ONLY]:
+        start = time.perf_counter()
+        try:
+            told, rows = ROWS[name](options.quick)
+        except (Cannot, subprocess.TimeoutExpired) as exc:
+            told, rows = {"cannot": str(exc)}, [(name, "not measured", str(exc), "")]
+        results["rows"][name] = {"figures": told, "table": rows}
+        took = time.perf_counter() - start
+        for cells in rows:
+            print(" · ".join(c for c in map(str, cells) if c) + f"   [{name}, {took:.0f} s]", flush=True)
+        if not options.quick:
+            write(results)  # after each row: a run that is stopped leaves what it has measured
+
+
+if __name__ == "__main__":
+    main()
