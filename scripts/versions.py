@@ -16,6 +16,7 @@ import tempfile
 import time
 import tomllib
 import xml.etree.ElementTree as ElementTree
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -80,6 +81,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("versions", nargs="*", default=(*VERSIONS, newest()))
     parser.add_argument("--python", default=sys.executable, help="the Python to test with; default: this one")
+    parser.add_argument("--jobs", type=int, default=2, help="versions at a time; default: 2")
     options = parser.parse_args()
     version = subprocess.run([options.python, "--version"], capture_output=True, text=True, check=True).stdout.strip()
 
@@ -87,18 +89,21 @@ def main() -> int:
     if not files:
         sys.exit("no test is marked `versions`")
     print(f"{'LangGraph':<12}{'Python':<16}{'passed':>8}{'failed':>8}{'skipped':>8}{'seconds':>9}", flush=True)
-    bad = 0
-    for langgraph in options.versions:
+
+    def one(langgraph: str) -> tuple[dict[str, int], str, float]:
         python = environment(langgraph, options.python)
         began = time.monotonic()
-        counts, output = run_tests(python, files)
-        seconds = time.monotonic() - began
-        numbers = "".join(f"{counts.get(key, 0):>8}" for key in ("passed", "failed", "skipped"))
-        print(f"{langgraph:<12}{version:<16}{numbers}{seconds:>9.1f}", flush=True)
-        # No test at all proves nothing.
-        if counts["failed"] or not counts.get("passed"):
-            bad += 1
-            print(output, flush=True)
+        return *run_tests(python, files), time.monotonic() - began
+
+    bad = 0
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for langgraph, (counts, output, seconds) in zip(options.versions, pool.map(one, options.versions), strict=True):
+            numbers = "".join(f"{counts.get(key, 0):>8}" for key in ("passed", "failed", "skipped"))
+            print(f"{langgraph:<12}{version:<16}{numbers}{seconds:>9.1f}", flush=True)
+            # No test at all proves nothing.
+            if counts["failed"] or not counts.get("passed"):
+                bad += 1
+                print(output, flush=True)
     return 1 if bad else 0
 
 
