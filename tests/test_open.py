@@ -173,7 +173,7 @@ def page(server, chromium):
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the server fixture reads /proc")
 def test_the_first_notebook_opens_without_a_dialog_and_its_kernel_answers(page, tmp_path):
     page, asked = page
-    page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=60_000)
+    page.wait_for_selector(".jp-Notebook .jp-CodeCell:visible", timeout=60_000)
     # JupyterLab forgets a cell that is run before its kernel has answered once; the indicator says idle too early.
     page.wait_for_selector("text=Python 3 (ipykernel) | Idle", timeout=60_000)
     assert page.locator(".jp-Dialog, .Toastify__toast").all_inner_texts() == []
