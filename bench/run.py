@@ -147,7 +147,7 @@ def debug(quick):
     """Return the row against the debug stream."""
     told = cost("growing", 200 if quick else 1000, *((1, 1) if quick else (2, 2)), debug=True)
     return told, [
-        ('recorded, against `stream_mode="debug"` kept in a list', ratio(told), f"growing list, {seconds(told)}", "below 1")
+        ('against `stream_mode="debug"` kept in a list', ratio(told), f"growing list, {seconds(told)}", "below 1")
     ]
 
 
