@@ -31,9 +31,8 @@ def on_disk(path):
     return SqliteSaver(sqlite3.connect(path, check_same_thread=False))
 
 
-def ways(name, steps):
+def ways(name, given):
     """Return (plain, watched): a plain run on the kind of saver that the tool goes with, and one with the tool."""
-    given = {"n": 0, "upto": steps, "messages": []}
 
     def run(graph, config=CONFIG):
         return graph.invoke(given, config, durability="sync")
@@ -89,5 +88,8 @@ def ways(name, steps):
 
 
 if __name__ == "__main__":
-    plain, watched = ways(sys.argv[1], int(sys.argv[2]))
+    given = {"n": 0, "upto": 3, "messages": []}
+    plain, watched = ways(sys.argv[1], given)
+    plain(), watched()
+    given["upto"] = int(sys.argv[2])
     print(json.dumps(interleaved(int(sys.argv[3]), plain=plain, recorded=watched)), flush=True)

@@ -30,8 +30,6 @@ def timed(run):
 def interleaved(repeats, **ways):
     """Return the seconds of each way, run in turn, forwards and backwards, so that a slow minute hits all alike."""
     told = {name: [] for name in ways}
-    for run in ways.values():
-        run()
     for i in range(repeats):
         order = list(ways.items())
         for name, run in order if i % 2 == 0 else reversed(order):
@@ -73,7 +71,7 @@ def record_cost(kind, steps, repeats, debug=False):
 
     import hitl_lab
 
-    make, given = _graph(kind, steps)
+    make, given = _graph(kind, 2)
 
     def plain():
         make().invoke(given, CONFIG, durability="sync")
@@ -86,6 +84,9 @@ def record_cost(kind, steps, repeats, debug=False):
         with hitl_lab.record():
             graph.invoke(given, CONFIG, durability="sync")
 
+    for warm_up in (plain, streamed, recorded):
+        warm_up()
+    make, given = _graph(kind, steps)
     return interleaved(repeats, plain=streamed if debug else plain, recorded=recorded)
 
 
@@ -98,7 +99,11 @@ def idle(installed, steps, repeats):
 
         with hitl_lab.record():
             loop_graph().invoke({"n": 0, "upto": 5}, CONFIG, durability="sync")
-    run = lambda: loop_graph().invoke({"n": 0, "upto": steps}, CONFIG, durability="sync")  # noqa: E731
+
+    def run():
+        loop_graph().invoke({"n": 0, "upto": steps}, CONFIG, durability="sync")
+
+    run()
     return interleaved(repeats, plain=run)
 
 

@@ -130,7 +130,7 @@ def wide(quick):
 def idle(quick):
     """Return the row of a process that has hitl_lab but does not record."""
     seen = {True: [], False: []}
-    for i in range(2 if quick else 6):
+    for i in range(2 if quick else 5):
         for installed in (True, False) if i % 2 else (False, True):
             seen[installed] += child("idle", installed=installed, steps=200, repeats=5 if quick else 12)["plain"]
     without, with_ = min(seen[False]), min(seen[True])
@@ -147,7 +147,7 @@ def debug(quick):
     """Return the row against the debug stream."""
     told = cost("growing", 200 if quick else 1000, *((1, 1) if quick else (2, 2)), debug=True)
     return told, [
-        ('against `stream_mode="debug"` kept in a list', ratio(told), f"growing list, {seconds(told)}", "below 1")
+        ('against `stream_mode="debug"` kept in a list', ratio(told), f"growing, {seconds(told)}", "below 1")
     ]
 
 
