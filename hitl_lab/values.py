@@ -22,6 +22,7 @@ import math
 import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence, Set
+from operator import is_
 from typing import Any
 
 STRING_LIMIT = 2_000
@@ -79,6 +80,8 @@ class _Snapshot:
     def _compound(self, value: Any, kind: type, depth: int) -> Any:
         if kind is list:
             return self._items(value, depth)
+        if kind in _MODELS:  # what follows asks a dozen questions of it, and has answered them for its class
+            return {"$": "obj", "type": kind.__name__, "fields": self._fields(named_fields(value), depth)}
         if kind is dict or isinstance(value, Mapping):
             return self._mapping(value, depth)
         if isinstance(value, str):  # a str enum or the like
@@ -107,6 +110,10 @@ class _Snapshot:
             return {"$": "repr", "type": kind.__name__, "text": getattr(value, "__qualname__", kind.__name__)}
         fields = named_fields(value)
         if fields is not None:
+            if _is_model(kind) and not callable(value):
+                if len(_MODELS) > 500:
+                    _MODELS.clear()
+                _MODELS.add(kind)
             return {"$": "obj", "type": kind.__name__, "fields": self._fields(fields, depth)}
         return self._repr(value, kind)
 
@@ -135,6 +142,23 @@ class _Snapshot:
         return {"$": "repr", "type": kind.__name__, "text": safe_repr(value)}
 
 
+_MODELS: set[type] = set()
+"""Classes of messages and other pydantic models that were seen: their snapshots are told by their fields."""
+
+
+def _is_model(kind: type) -> bool:
+    return hasattr(kind, "model_fields") or hasattr(kind, "__pydantic_fields__")
+
+
+def _says_something(value: Any) -> bool:
+    kind = type(value)
+    if kind is str or kind is dict or kind is list:
+        return bool(value)
+    if kind is int or kind is bool or kind is float:
+        return True
+    return value is not None and value != {} and value != [] and value != ""
+
+
 def named_fields(value: Any) -> list[tuple[str, Any]] | None:
     """Return the fields that say what `value` is, or None if it has none to name.
 
@@ -142,10 +166,12 @@ def named_fields(value: Any) -> list[tuple[str, Any]] | None:
     those at their default. Objects with __slots__ such as LangGraph's Send: their slots.
     """
     kind = type(value)
-    if hasattr(kind, "model_fields") or hasattr(kind, "__pydantic_fields__"):
-        fields = list(vars(value).items()) + list((getattr(value, "__pydantic_extra__", None) or {}).items())
-        told = [(k, v) for k, v in fields if v is not None and v != {} and v != [] and v != "" and k != "type"]
-        if any(k == "content" for k, _ in fields) and hasattr(value, "additional_kwargs"):
+    if kind in _MODELS or _is_model(kind):
+        fields = vars(value)
+        extra = getattr(value, "__pydantic_extra__", None)
+        pairs = [*fields.items(), *extra.items()] if extra else list(fields.items())
+        told = [(k, v) for k, v in pairs if _says_something(v) and k != "type"]
+        if ("content" in fields or (extra and "content" in extra)) and hasattr(value, "additional_kwargs"):
             # A message: its id first, its text next; a model's book-keeping says nothing about where a write goes.
             order = {"id": 0, "content": 1}
             told = [(k, v) for k, v in told if v is not False and k not in ("response_metadata", "usage_metadata")]
@@ -233,7 +259,9 @@ def change(before: Any, after: Any, taken: Callable[[Any], Any] = snapshot) -> d
     if type(before) is list and type(after) is list and before:
         size = len(before)
         if len(after) >= size:
-            changed = [i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a is not b]
+            changed = []
+            if not all(map(is_, before, after)):
+                changed = [i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a is not b]
             added = after[size:]
             if not changed and not added:
                 return None
@@ -350,7 +378,7 @@ def fingerprint(value: Any, left: int = 24) -> Any:
         return None
 
 
-_LEAVES = (str, int, float, bool, bytes, type(None))
+_LEAVES = frozenset({str, int, float, bool, bytes, type(None)})
 
 
 def _print(value: Any, budget: list[int]) -> Any:
@@ -361,13 +389,19 @@ def _print(value: Any, budget: list[int]) -> Any:
     if budget[0] < 0:
         return id(value)
     if kind is dict:
-        return len(value), *[(id(k), _print(v, budget)) for k, v in value.items()]
+        return len(value), *[
+            (id(k), id(v) if type(v) in _LEAVES else _print(v, budget)) for k, v in value.items()
+        ]
     if kind is list:
         part = value if len(value) <= 5 else [value[0], *value[-4:]]
-        return len(value), *[_print(v, budget) for v in reversed(part)]
+        return len(value), *[id(v) if type(v) in _LEAVES else _print(v, budget) for v in reversed(part)]
     inner = getattr(value, "__dict__", None)
     if type(inner) is dict and not callable(value):
-        return id(value), *[_print(v, budget) for v in inner.values()]
+        # A message has four empty containers: a call for each of them was half the cost.
+        return id(value), *[
+            id(v) if (of := type(v)) in _LEAVES else 0 if (of is dict or of is list) and not v else _print(v, budget)
+            for v in inner.values()
+        ]
     if kind is set:
         return id(value), len(value)
     return id(value)
