@@ -64,7 +64,7 @@ class _Snapshot:
         if value is None or kind is bool:
             return value
         if kind is str:
-            return _string(value)
+            return value if len(value) <= STRING_LIMIT else _string(value)
         if kind is int:
             return value if -(2**63) <= value < 2**63 else {"$": "repr", "type": "int", "text": _int_text(value)}
         if kind is float:
@@ -80,7 +80,9 @@ class _Snapshot:
     def _compound(self, value: Any, kind: type, depth: int) -> Any:
         if kind is list:
             return self._items(value, depth)
-        if kind in _MODELS:  # what follows asks a dozen questions of it, and has answered them for its class
+        if kind is dict and len(value) <= ITEMS_LIMIT and (plain := self._plain(value, depth)) is not None:
+            return plain
+        if kind in _BY_FIELDS:  # what follows asks a dozen questions of it, and has answered them for its class
             return {"$": "obj", "type": kind.__name__, "fields": self._fields(named_fields(value), depth)}
         if kind is dict or isinstance(value, Mapping):
             return self._mapping(value, depth)
@@ -110,22 +112,36 @@ class _Snapshot:
             return {"$": "repr", "type": kind.__name__, "text": getattr(value, "__qualname__", kind.__name__)}
         fields = named_fields(value)
         if fields is not None:
-            if _is_model(kind) and not callable(value):
-                if len(_MODELS) > 500:
-                    _MODELS.clear()
-                _MODELS.add(kind)
+            if not callable(value):
+                if len(_BY_FIELDS) > 500:
+                    _BY_FIELDS.clear()
+                _BY_FIELDS[kind] = _is_model(kind)
             return {"$": "obj", "type": kind.__name__, "fields": self._fields(fields, depth)}
         return self._repr(value, kind)
 
     def _items(self, value: Sequence[Any], depth: int) -> list[Any]:
         size = len(value)
         if size <= ITEMS_LIMIT:
-            return [self.take(v, depth + 1) for v in value]
+            deeper = depth + 1
+            return [
+                v if (type(v) is str and len(v) <= STRING_LIMIT) or v is None else self.take(v, deeper) for v in value
+            ]
         half = ITEMS_LIMIT // 2
         # The last items matter most (messages are appended), so they get their share of the parts first.
         last = [self.take(v, depth + 1) for v in value[-half:]]
         first = [self.take(v, depth + 1) for v in value[:half]]
         return [*first, *_more(size - 2 * half), *last]
+
+    def _plain(self, value: dict[Any, Any], depth: int) -> dict[str, Any] | None:
+        """Return the snapshot of a small dict with plain keys, None if a key is of another kind."""
+        left, deeper = self.left, depth + 1
+        out: dict[str, Any] = {}
+        for k, v in list(value.items()):
+            if type(k) is not str or k[:1] == "$" or len(k) > 200:
+                self.left = left
+                return None
+            out[k] = v if (type(v) is str and len(v) <= STRING_LIMIT) or v is None else self.take(v, deeper)
+        return out
 
     def _mapping(self, value: Mapping[Any, Any], depth: int) -> Any:
         size = len(value)
@@ -136,14 +152,18 @@ class _Snapshot:
         return {"$": "dict", "items": items + _more(size - len(pairs))}
 
     def _fields(self, fields: Any, depth: int) -> dict[str, Any]:
-        return {str(k): self.take(v, depth + 1) for k, v in fields}
+        deeper = depth + 1
+        return {
+            str(k): v if (type(v) is str and len(v) <= STRING_LIMIT) or v is None else self.take(v, deeper)
+            for k, v in fields
+        }
 
     def _repr(self, value: Any, kind: type) -> dict[str, Any]:
         return {"$": "repr", "type": kind.__name__, "text": safe_repr(value)}
 
 
-_MODELS: set[type] = set()
-"""Classes of messages and other pydantic models that were seen: their snapshots are told by their fields."""
+_BY_FIELDS: dict[type, bool] = {}
+"""Classes whose snapshots are told by named fields, as far as they were seen: whether it is a pydantic model."""
 
 
 def _is_model(kind: type) -> bool:
@@ -166,7 +186,8 @@ def named_fields(value: Any) -> list[tuple[str, Any]] | None:
     those at their default. Objects with __slots__ such as LangGraph's Send: their slots.
     """
     kind = type(value)
-    if kind in _MODELS or _is_model(kind):
+    model = _BY_FIELDS.get(kind)
+    if model or (model is None and _is_model(kind)):
         fields = vars(value)
         extra = getattr(value, "__pydantic_extra__", None)
         pairs = [*fields.items(), *extra.items()] if extra else list(fields.items())
@@ -190,7 +211,7 @@ def named_fields(value: Any) -> list[tuple[str, Any]] | None:
             out.append((f.name, v))
         return out
     slots = getattr(kind, "__slots__", None)
-    if isinstance(slots, tuple | list) and slots and type(value).__repr__ is not object.__repr__:
+    if isinstance(slots, (tuple, list)) and slots and type(value).__repr__ is not object.__repr__:
         return [(k, getattr(value, k)) for k in slots if k[:1] != "_" and hasattr(value, k)]
     return None
 
