@@ -95,7 +95,7 @@ def seconds(told):
 
 def small(quick):
     """Return the row of 200 supersteps in memory."""
-    told = cost("small", 200, *((1, 5) if quick else (4, 15)))
+    told = cost("small", 200, *((1, 5) if quick else (4, 12)))
     return told, [("200 supersteps, small state, InMemorySaver", ratio(told), seconds(told), "1.15")]
 
 
@@ -130,7 +130,7 @@ def wide(quick):
 def idle(quick):
     """Return the row of a process that has hitl_lab but does not record."""
     seen = {True: [], False: []}
-    for i in range(2 if quick else 5):
+    for i in range(2 if quick else 4):
         for installed in (True, False) if i % 2 else (False, True):
             seen[installed] += child("idle", installed=installed, steps=200, repeats=5 if quick else 12)["plain"]
     without, with_ = min(seen[False]), min(seen[True])
@@ -179,7 +179,7 @@ def memory(quick):
 def reading(quick):
     """Return the rows of reading a long trace."""
     sizes = (5_000, 10_000) if quick else (50_000, 100_000)
-    half, full = (child("reading", events=n, repeats=1 if quick else 3) for n in sizes)
+    half, full = (child("reading", events=n, repeats=1 if quick else 2) for n in sizes)
     parts = ("story", "ledger", "findings", "frames")
     total = {name: sum(told[p] for p in parts) for name, told in (("half", half), ("full", full))}
     return {"half": half, "full": full, "total": total}, [
@@ -267,7 +267,7 @@ def kernel(_quick):
 
 def tools(quick):
     """Return a row for each tool that a user would pick instead, and hitl_lab on the same graph."""
-    steps, repeats = (50, 1) if quick else (200, 5)
+    steps, repeats = (50, 1) if quick else (200, 4)
     told = {"hitl_lab": cost("growing", steps, 1, repeats)}
     mine = told["hitl_lab"]
     rows = [(f"hitl_lab, {steps} supersteps, growing list; beside it:", ratio(mine), seconds(mine), "")]

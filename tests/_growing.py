@@ -52,13 +52,15 @@ def talk_graph(saver=None, size=40):
     return builder.compile(checkpointer=saver or InMemorySaver())
 
 
-def wide_graph(saver=None, asks=False):
+def wide_graph(saver=None, asks=False, effects=False):
     """`upto` parallel tasks of one node a superstep, n supersteps; with `asks` each third stops on interrupt()."""
 
-    import hitl_lab
+    if effects:
+        import hitl_lab
 
     def work(given):
-        hitl_lab.effect("worked")
+        if effects:
+            hitl_lab.effect("worked")
         if asks and given["i"] % 3 == 0:
             interrupt(f"go on with {given['i']}?")
         return {"log": [given["i"]]}
@@ -84,11 +86,11 @@ def a_list_that_grows(work):
 
 
 def many_tasks(work):
-    wide_graph().invoke({"n": 2, "upto": work, "log": []}, CONFIG)
+    wide_graph(effects=True).invoke({"n": 2, "upto": work, "log": []}, CONFIG)
 
 
 def many_questions(work):
-    graph = wide_graph(asks=True)
+    graph = wide_graph(asks=True, effects=True)
     graph.invoke({"n": 2, "upto": work, "log": []}, CONFIG)
     asked = graph.get_state(CONFIG).interrupts
     graph.invoke(Command(resume={i.id: "yes" for i in asked}), CONFIG)
