@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hitl_lab.ledger import Row
     from hitl_lab.trace import Trace
 
-COLUMNS = ("task.writes", "put_writes", "saver", "checkpoint", "get_state()", "returned", "after resume")
+COLUMNS = ("task.writes", "put_writes", "saver", "checkpoint", "get_state() live", "returned", "after resume")
 STATUS = 0  # a mark's column 0 is the write's status; 1 and up are COLUMNS
 SHORT = 110
 

@@ -250,11 +250,11 @@ def _returned(e: ev.Returned, story: Story) -> str:
 
 def _state_read(e: ev.StateRead, story: Story) -> str:
     if e.error:
-        return f"{code('get_state()')} could not be read: {_error(e.error)}."
+        return f"{code('get_state()')} (live view) could not be read: {_error(e.error)}."
     nxt = listed(code(n) for n in e.next) or "nothing"
     asks = f"; asks {_questions(e.interrupts, story)}" if e.interrupts else ""
     return (
-        f"{code('get_state()')} reads checkpoint {story.name(e.checkpoint)}: {values.show(e.values, 100)}; "
+        f"{code('get_state()')} (live view) reads checkpoint {story.name(e.checkpoint)}: {values.show(e.values, 100)}; "
         f"next: {nxt}{asks}.{_stored(e)}"
     )
 
@@ -290,7 +290,8 @@ def _subgraph_ended(e: ev.SubgraphEnded, story: Story) -> str:
 
 def _update_started(e: ev.UpdateStarted, story: Story) -> str:
     as_node = f" as {code(e.as_node)}" if e.as_node else ""
-    text = f"{code(e.action + '()')}{as_node} with {values.show(e.values, 80)}, on checkpoint {story.name(e.before)}."
+    named = ", which the caller named" if e.addressed else ""
+    text = f"{code(e.action + '()')}{as_node} with {values.show(e.values, 80)}, on checkpoint {story.name(e.before)}{named}."
     waiting = _rows((r for r in e.pending), story)
     return text + (f" Pending there: {waiting}." if waiting else "")
 
@@ -307,7 +308,7 @@ def _state_updated(e: ev.StateUpdated, story: Story) -> str:
     if started and after and started.interrupts and not after.error:
         gone = [i for i in started.interrupts if i.id not in {j.id for j in after.interrupts}]
         if gone:
-            text += f" The question {_questions(gone, story)} is no longer shown by {code('get_state()')}."
+            text += f" The question {_questions(gone, story)} is no longer shown by {code('get_state()')} (live view)."
     if started and after and not after.error and e.nodes:
         skipped = [n for n in started.next if n not in after.next and n in e.nodes]
         if skipped:

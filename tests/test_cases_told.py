@@ -79,7 +79,7 @@ def test_a15_discarded_by_the_update():
         assert fates(trace, node="lookup", run="run 1") == [("run 1", "lookup", "applied", None, None)]
         return
     assert fates(trace, node="lookup", run="run 1") == [("run 1", "lookup", "discarded", "run 2", "update 1")]
-    assert "is no longer shown by `get_state()`" in str(trace)
+    assert "is no longer shown by `get_state()` (live view)" in str(trace)
 
 
 def test_a16_the_answer_is_lost():

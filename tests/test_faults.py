@@ -145,7 +145,7 @@ def test_a_saver_that_only_the_trace_cannot_read(asynchronous):
     assert (out, runs) == plain[:2]
     read = [e for e in trace.events if isinstance(e, ev.StateRead)]
     assert read[0].error == "ConnectionError: read once only"
-    assert "`get_state()` could not be read: ConnectionError: read once only." in str(trace)
+    assert "`get_state()` (live view) could not be read: ConnectionError: read once only." in str(trace)
     assert read[1].error is None
 
 

@@ -142,7 +142,7 @@ def test_fix_c_is_applied_and_the_vanished_question_is_told(name, durability):
     trace = recorded(name, durability=durability)
     (row,) = trace.ledger.where(via="update_state")
     assert (row.run, row.fate, row.saved, row.node) == ("update 1", "applied", True, "draft")
-    assert 'The question I1 "Review the draft" is no longer shown by `get_state()`.' in str(trace)
+    assert 'The question I1 "Review the draft" is no longer shown by `get_state()` (live view).' in str(trace)
     assert [a.fate for a in answers(trace.story)] == ["taken"]
 
 

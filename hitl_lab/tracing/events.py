@@ -394,7 +394,8 @@ class SubgraphEnded(Event):
 class UpdateStarted(Event):
     """`update_state` or `bulk_update_state` was called; a step of its own on the timeline.
 
-    before: the head checkpoint it starts from. pending: the writes that stand there. shape: as in RunStarted.
+    before: the checkpoint it starts from. addressed: whether the caller named it by its id. pending: the writes that
+    stand there. interrupts, next: what the live view of get_state() shows before the update. shape: as in RunStarted.
     """
 
     kind: ClassVar[str] = "update_started"
@@ -403,6 +404,7 @@ class UpdateStarted(Event):
     values: Value = None
     as_node: str | None = None
     before: str | None = None
+    addressed: bool = False
     pending: tuple[Row, ...] = ()
     interrupts: tuple[InterruptInfo, ...] = ()
     next: tuple[str, ...] = ()

@@ -230,9 +230,12 @@ class Update:
     def begin(self) -> Reads:
         """Read what stands there and emit UpdateStarted."""
         state, tuple_, _ = yield from read_state(self.graph, self.saver, self.config)
-        fields = {"pending": pending_rows(self.observer, tuple_)}
-        if state is not None and tuple_ is not None:
-            fields = state_fields(self.observer, state, tuple_)
+        pending, addressed = pending_rows(self.observer, tuple_), bool(checkpoint_id(self.config))
+        if addressed:
+            # That was the record view: it shows a question again that was answered since.
+            at = (self.config or {}).get("configurable", {}).get("checkpoint_ns", "")
+            state, *_ = yield from read_state(self.graph, None, head_config(self.config, self.keep, at))
+        fields = state_fields(self.observer, state, None) if state is not None and tuple_ is not None else {}
         self.before = checkpoint_id(tuple_.config) if tuple_ is not None else None
         told = [self.recorder.snap_input(update[0]) for update in self.updates]
         one = len(told) == 1
@@ -243,7 +246,8 @@ class Update:
             values=told[0] if one else told,
             as_node=self.updates[0][1] if one else None,
             before=self.before,
-            pending=fields.get("pending", ()),
+            addressed=addressed,
+            pending=pending,
             interrupts=fields.get("interrupts", ()),
             next=fields.get("next", ()),
             graph=getattr(self.graph, "name", "") or "",

@@ -674,7 +674,7 @@ class Pane {
     this.returnedBox.hidden = !r || !r.returned;
     if (this.returnedBox.hidden) { this.returned.replaceChildren(); return; }
     const call = r.returned.call;
-    this.returnedHead.textContent = `${call} returned · get_state() reads`;
+    this.returnedHead.textContent = `${call} returned · get_state() reads (live view)`;
     if (!r.read || !r.read.lines) {
       const rows = Object.entries(r.returned.values).flatMap(([name, value]) => [make("dt", {}, make("span", { class: "hl-ch" }, name)), make("dd", {}, this.channelValue(value, `ret${name}`, name))]);
       this.returned.replaceChildren(make("dl", { class: "hl-chan" }, ...rows));
@@ -692,7 +692,7 @@ class Pane {
       rows.push(make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, "the same"), make("td", {}, this.summary(value, `z${name}`, name))));
     if (!rows.length) rows.push(make("tr", {}, make("td", { colspan: 3 }, "Both are empty.")));
     this.returned.replaceChildren(scroller(make("table", { class: "hl-table" },
-      make("thead", {}, make("tr", {}, ...["where", `${call} returned`, "get_state() reads"].map((t) => make("th", { scope: "col" }, t)))),
+      make("thead", {}, make("tr", {}, ...["where", `${call} returned`, "get_state() reads (live view)"].map((t) => make("th", { scope: "col" }, t)))),
       make("tbody", {}, ...rows)), "returned against saved", this.title));
   }
 

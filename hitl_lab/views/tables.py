@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hitl_lab import differences, values
 from hitl_lab.views import html
 from hitl_lab.views.stepper import View
-from hitl_lab.views.text import far, notes, yes
+from hitl_lab.views.text import LIVE, far, notes, yes
 
 if TYPE_CHECKING:
     from hitl_lab.findings import Finding, Findings
@@ -46,7 +46,7 @@ def table_document(
 
 def ledger_table(ledger: Ledger) -> Table:
     """Return the ledger as a table, to be filtered by fate, node, channel and run."""
-    columns = ["write", "run", "node", "channel", "value", "fate", "got as far as", "get_state()", "returned", "why"]
+    columns = ["write", "run", "node", "channel", "value", "fate", "got as far as", LIVE, "returned", "why"]
     document = table_document(
         "Ledger: where each write got to", columns, map(_ledger_row, ledger), ("fate", "node", "channel", "run"),
         "No write of a state channel.",

@@ -79,7 +79,9 @@ def action_head(action: Action, story: Story) -> str:
     return " · ".join(parts)
 
 
-COLUMNS = ("write", "run", "node → channel", "value", "got as far as", "get_state()", "returned", "fate")
+LIVE = "get_state() live"
+"""The column that says whether the live view of `get_state()` shows a write; the record view is never read."""
+COLUMNS = ("write", "run", "node → channel", "value", "got as far as", LIVE, "returned", "fate")
 
 
 def ledger_text(ledger: Ledger, value_width: int = 60) -> str:
