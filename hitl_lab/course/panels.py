@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 def prediction(panel: Panel, check: Check, question: Prediction) -> Any:
     """Choices and a commit button; after the commit, the comparison and the trace."""
-    options = [(f"{letter(i)}  {choice.text}", letter(i)) for i, choice in enumerate(question.choices)]
+    # A radio button shows its text as it is: no backticks there.
+    options = [(f"{letter(i)}  {choice.text.replace('`', '')}", letter(i)) for i, choice in enumerate(question.choices)]
     choose = w.RadioButtons(options=options, value=None, layout=w.Layout(width="auto"))
     commit = w.Button(description="Commit", tooltip="Commit this choice, then run the graph", disabled=True)
     result = _status()
@@ -51,9 +52,12 @@ def ordering(panel: Panel, check: Check, task: Ordering) -> Any:
     shown = task.shuffled()
     name = {letter(i): f"{letter(i)}  {_first_line(block)}" for i, block in enumerate(shown)}
     text = w.HTML(as_html(panel.said))
-    tall = w.Layout(width="98%", height=f"{max(6, len(shown) + 1) * 1.5:g}em", flex_flow="column")
+    # Stretched: an empty list would else be two pixels wide, and a full one as wide as its longest line.
+    tall = w.Layout(
+        width="98%", height=f"{max(6, len(shown) + 1) * 1.5:g}em", flex_flow="column", align_items="stretch"
+    )
     # A description is a <label> of the list, which a screen reader reads with it.
-    wide = {"description_width": "auto"}
+    wide = {"description_width": "fit-content"}
     left = w.Select(description="Blocks", options=[(t, x) for x, t in name.items()], layout=tall, style=wide)
     right = w.Select(description="Your order", options=[], layout=tall, style=wide)
     result = _status()
