@@ -9,11 +9,13 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_stream_writer
 from langgraph.graph import START, StateGraph
 from langgraph.pregel import Pregel
+from langgraph.store.base import PutOp
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command, interrupt
 
 import hitl_lab
 from hitl_lab import values
+from hitl_lab.tracing import events as ev
 from hitl_lab.views import graph as drawing
 
 CONFIG = {"configurable": {"thread_id": "1"}}
@@ -65,6 +67,22 @@ def test_what_is_no_write_is_no_event_and_happens_again():
     assert len(put) == 2
     assert "risk" not in trace.to_json()
     assert "asking" not in trace.to_json()
+
+
+def test_a_store_class_made_inside_the_block_tells_puts_but_no_batch():
+    def node(state, *, store):
+        store.put(("notes",), "put", {})
+        store.batch([PutOp(("notes",), "batch", {})])
+        return {"note": "done"}
+
+    with hitl_lab.record() as trace:
+
+        class Late(InMemoryStore):
+            def batch(self, ops):
+                return [None for _ in ops]
+
+        build(node, store=Late()).invoke({}, CONFIG)
+    assert [e.label for e in trace.story.events if isinstance(e, ev.SideEffect)] == ["store.put(notes, put)"]
 
 
 def test_a_remote_graph_is_no_graph_with_a_loop_here():

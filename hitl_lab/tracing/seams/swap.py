@@ -67,11 +67,18 @@ def _swap() -> None:
         setattr(holder, name, made(original))
 
 
-def _tell_store(label: str, via: str, frame: Any) -> None:
+def _tell_store(label: Callable[[], str | None], via: str, frame: Any) -> None:
     found = current_task()
-    if found is not None:
-        observer, task = found
-        observer.side_effect(task, label, via, sources.of_frame(frame))
+    if found is None:
+        return
+    observer, task = found
+    try:
+        text = label()
+    except Exception as exc:
+        observer.recorder.fail(via, exc)
+        return
+    if text is not None:
+        observer.side_effect(task, text, via, sources.of_frame(frame))
 
 
 def _restore() -> None:
