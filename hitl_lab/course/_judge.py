@@ -38,16 +38,17 @@ def compared(question: Prediction, committed: str, run: Callable[[], Any]) -> tu
     chosen = question.choices[index]
     right = next((i for i, choice in enumerate(question.choices) if choice.value == measured), None)
     said = [Said(question.question, "title")]
+    did = f"what {question.who} did"
     for i, choice in enumerate(question.choices):
-        marks = [word for word, there in (("your choice", i == index), ("what LangGraph did", i == right)) if there]
+        marks = [word for word, there in (("your choice", i == index), (did, i == right)) if there]
         said.append(Said(f"{letter(i)}  {choice.text}" + (f"   <- {', '.join(marks)}" if marks else ""), "item"))
     if right is None:
-        text = "None of the choices is what LangGraph did. This lesson does not hold for the installed version."
+        text = f"None of the choices is {did}. This lesson does not hold for the installed version."
         said.append(Said(text, "verdict"))
     elif right == index:
         said.append(Said(f"Right: {letter(right)}.", "verdict"))
     else:
-        said.append(Said(f"Not so. You chose {committed}, LangGraph did {letter(right)}.", "verdict"))
+        said.append(Said(f"Not so. You chose {committed}, {question.who} did {letter(right)}.", "verdict"))
         if chosen.believes:
             known = MISCONCEPTIONS[chosen.believes]
             said.append(Said(f"“{known.belief}” [{known.id}]: {known.truth}"))

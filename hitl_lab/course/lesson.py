@@ -43,6 +43,7 @@ class Prediction:
     """A question about a run that has not happened yet.
 
     measure: takes what the run gave back (mostly a Trace) and returns the value of the right choice.
+    who: whose doing the right choice is; not "LangGraph" where the lesson changes LangGraph.
     why: measured value to its explanation. evidence: takes what the run gave back, returns lines of what happened.
     """
 
@@ -52,6 +53,7 @@ class Prediction:
     measure: Callable[[Any], Any]
     why: Mapping[Any, str]
     evidence: Callable[[Any], Sequence[str]] = lambda result: ()  # noqa: ARG005
+    who: str = "LangGraph"
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,13 @@
 # %% [markdown]
 # # 07 Why the filter exists
 #
-# `commit` drops what a node wrote before its question. It looks like a mistake. Why not simply save it?
+# `commit` drops what a node wrote before its question. That filter looks like a mistake. Why not simply save the write?
 #
 # "Because the node runs again, and then the write would be there twice." That is half of the truth. The other half is
-# worse. In this notebook we change LangGraph, for a block of code, and see.
+# worse.
 #
-# You need about 20 minutes.
+# In this notebook we save the write all the same, in three ways: P1, P2 and P3. For P1 and P2 we change LangGraph
+# itself, for the length of a `with` block. You need about 25 minutes.
 
 # %%
 import operator
@@ -22,7 +23,10 @@ check
 # %% [markdown]
 # ## The graph
 #
-# One node. It sends five writes, each to another kind of channel, then asks, and returns the answer.
+# One node. It sends five writes, then asks, then returns the answer. We call the five the **early** writes.
+#
+# Each goes to another kind of channel: a list that grows, messages with an id and without one, a text, and a number
+# that is one more than the node read.
 
 # %%
 from langchain_core.messages import AIMessage
@@ -49,11 +53,11 @@ def review(state):
     return {"log": [interrupt("Approve?")]}
 
 
-def build_graph(saver, state=State, review=review):
+def build_graph(saver, state=State, node=review):
     graph = StateGraph(state)
-    graph.add_node("review", review)
-    graph.add_edge(START, "review")
-    graph.add_edge("review", END)
+    graph.add_node(node.__name__, node)
+    graph.add_edge(START, node.__name__)
+    graph.add_edge(node.__name__, END)
     return graph.compile(checkpointer=saver)
 
 
@@ -61,6 +65,7 @@ CONFIG = {"configurable": {"thread_id": "1"}}
 
 
 def story(block):
+    """Run to the pause, then answer. `block` says how: record() keeps LangGraph as it is."""
     graph = build_graph(InMemorySaver())
     with block() as trace:
         graph.invoke({"log": ["input"]}, CONFIG)
@@ -69,23 +74,27 @@ def story(block):
 
 
 # %% [markdown]
-# As it is: the five writes are dropped at the pause, and made again after the answer. Each is there once.
+# First LangGraph as it is. The early writes are dropped at the pause. After the answer the node runs again, and makes
+# each of them once more. The last row is the answer.
 
 # %%
-print(*[f"{row.run}  {row.channel:10}  {row.label}" for row in story(hitl_lab.record).ledger], sep="\n")
+for row in story(hitl_lab.record).ledger.where(node="review"):
+    print(f"{row.run}  {row.channel:10}  {row.label}")
 
 # %% [markdown]
 # ## P1: saved with the task
 #
-# `counterfactual.own_task()` is like `hitl_lab.record()`, but for the runs of its block `commit` hands on everything:
-# the question, and the five writes with it. **This is not LangGraph.**
+# `counterfactual.own_task()` works like `hitl_lab.record()`. But inside its block, `commit` hands on everything: the
+# question, and the early writes with it. All are saved as pending writes of the task. **This is not LangGraph.**
 
 # %%
 check.predict("own_task", "B", run=lambda: story(counterfactual.own_task))
 
 # %% [markdown] tags=["explain"]
-# **Fact.** A task with saved writes counts as finished. It would not run again, so the answer would reach nobody, and
-# nothing would say so. This is the deeper reason for the filter.
+# **Fact.** A task with saved writes counts as finished. It would not run again. So the answer would reach nobody, and
+# nothing would say so.
+#
+# This is the deeper reason for the filter. In the ledger there is no row of run 2: nobody wrote the answer.
 
 # %%
 check.show("own_task", lambda: story(counterfactual.own_task).ledger)
@@ -93,8 +102,14 @@ check.show("own_task", lambda: story(counterfactual.own_task).ledger)
 # %% [markdown]
 # ## P2: saved for no task
 #
-# Then save them elsewhere: for the null task, as LangGraph does with the writes of a `Command`. They are applied at the
-# next run. The task stays open, the node runs again, the answer is taken. **Not LangGraph either.**
+# Then let us save them beside the task. LangGraph has a place for writes that belong to no task: the **null task**. You
+# have seen it in traces: the answer of a `Command(resume=...)` goes there. What waits there is applied when the next
+# run begins.
+#
+# `counterfactual.null_task()` puts the early writes there. The task stays open, so it runs again and takes the answer.
+# **This is not LangGraph either.**
+#
+# Three questions about it: the list, the messages, the number.
 
 # %%
 check.predict("null_task_list", "B", run=lambda: story(counterfactual.null_task))
@@ -106,8 +121,8 @@ check.predict("null_task_messages", "B", run=lambda: story(counterfactual.null_t
 check.predict("null_task_value", "B", run=lambda: story(counterfactual.null_task))
 
 # %% [markdown] tags=["explain"]
-# **Fact.** Every early write would be made twice. It shows wherever the reducer adds, or the value is computed from the
-# state. A message with an id hides it.
+# **Fact.** Every early write would be made twice. You see it where the reducer adds, and where the value is computed
+# from the state. A message with an id hides it: the second one replaces the first.
 
 # %%
 check.show("null_task_value", lambda: story(counterfactual.null_task).ledger)
@@ -115,32 +130,41 @@ check.show("null_task_value", lambda: story(counterfactual.null_task).ledger)
 # %% [markdown]
 # ## P3: saved by a program
 #
-# No change to LangGraph: after the pause, a program takes the five values and saves them with `update_state`. It is
-# fix C, used on a node that writes them itself.
+# This one does not change LangGraph. After the pause, a program saves the early writes with `update_state`, then
+# answers. It is fix C, but here the node makes the same writes itself. The update counts as made by the node before
+# `review`, which is `__start__`.
 
 # %%
 check.predict("update_state", "B", run=lambda: story(counterfactual.update_state))
 
 # %% [markdown]
-# ## The table
+# ## All ways in one table
 #
-# How often each early write is in the state at the end, and what became of the answer. `hitl-lab lab counterfactual`
-# prints it for any LangGraph.
+# Each row is a way. The five columns on the right are the five channels of the graph, in their order. The numbers say
+# how often the early write is there at the end. For the last column it is the number itself.
+
+# %% [markdown] tags=["explain"]
+# **Fact.** Only LangGraph as it is has each write once **and** takes the answer.
 
 # %%
 check.show("update_state", lambda: print(counterfactual.table()))
 
-# %% [markdown] tags=["explain"]
-# **Fact.** Only as it is, each write is there once and the answer is taken.
+# %% [markdown]
+# ## Put it in order
+#
+# Measure P2 yourself: how often is `"early"` in the log? One piece does not belong.
 
 # %%
-check.show("update_state", lambda: counterfactual.measure("real").copies)
+check.order("count_copies", "C A D E")
 
 # %% [markdown]
 # ## Your turn
 #
-# Suppose a LangGraph that saves early writes, as P2 does. Your node must write `"early"` to `log` before it asks, and
-# return the answer. Make sure that `"early"` is there only once.
+# A node is **idempotent** if running it twice gives the same state as running it once. Such a node would be safe even
+# in a LangGraph that saves early writes.
+#
+# Write one, to be run under P2. It must send `"early"` to `log` before it asks, and return the answer to `log`. At the
+# end `"early"` must be there only once. `send_hook()` gives you `send`, as in `review` above.
 
 
 # %% tags=["stub"]
@@ -179,7 +203,7 @@ check.exercise("once", build)
 # %% [markdown]
 # ## Another graph
 #
-# `count` counts parcels: a line for the list, and a new total. Then it asks. We run it under P2.
+# `count` counts parcels. It sends a line for the list, and a new total. Then it asks. We run it under P2.
 
 
 # %%

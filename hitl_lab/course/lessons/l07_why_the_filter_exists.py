@@ -5,8 +5,9 @@ from functools import cache
 from hitl_lab import counterfactual
 from hitl_lab.answers import answers
 from hitl_lab.course.attempt import Attempt, perform
-from hitl_lab.course.lesson import Choice, Exercise, Fact, Goal, Lesson, Mistake, Prediction
+from hitl_lab.course.lesson import Choice, Exercise, Fact, Goal, Lesson, Mistake, Ordering, Prediction
 from hitl_lab.course.lessons import _measure as m
+from hitl_lab.course.lessons._given import given
 from hitl_lab.scenarios._scenario import Invoke, Resume
 
 
@@ -45,10 +46,15 @@ def finished(trace):
 PREDICTIONS = (
     Prediction(
         name="own_task",
-        question="P1: the early writes are stored with the question, as rows of the task. Then the person answers.",
+        who="the run",
+        question="P1: the early writes are saved with the question, as pending writes of the task. Then the person answers. "
+        "What happens?",
         choices=(
-            Choice("`review` runs twice, the answer is taken, the list holds the entry twice.", (2, "taken"),
-                   "only_duplicates"),
+            Choice(
+                "`review` runs twice, the answer is taken, the list holds the entry twice.",
+                (2, "taken"),
+                "only_duplicates",
+            ),
             Choice("`review` runs once, and the answer is lost.", (1, "lost")),
             Choice("`review` goes on at interrupt() and takes the answer.", (1, "taken"), "resumes_at_its_line"),
         ),
@@ -61,7 +67,9 @@ PREDICTIONS = (
     ),
     Prediction(
         name="null_task_list",
-        question='P2: they are stored for no task. `log` is a list with operator.add. How often is "early" in it?',
+        who="the run",
+        question='P2: the early writes are saved for no task. `log` is a list that grows (operator.add). How often is "early" '
+        "in it at the end?",
         choices=(
             Choice("Once: it is the same write.", 1),
             Choice("Twice.", 2),
@@ -69,11 +77,14 @@ PREDICTIONS = (
         ),
         measure=lambda trace: early(trace, "log"),
         evidence=told_starts,
-        why={2: "The stored write is applied when the run resumes. Then `review` runs from its top and writes it again."},
+        why={
+            2: "The stored write is applied when the run resumes. Then `review` runs from its top and writes it again."
+        },
     ),
     Prediction(
         name="null_task_messages",
-        question="P2: one early message has an id, one has none. How often is each in the state at the end?",
+        who="the run",
+        question="P2: one early message has an id, the other has none. How often is each in the state at the end?",
         choices=(
             Choice("Once each: messages are merged.", (1, 1)),
             Choice("With id once, without id twice.", (1, 2)),
@@ -81,32 +92,42 @@ PREDICTIONS = (
         ),
         measure=copies,
         evidence=lambda trace: [f"{name}: {early(trace, name)}" for name in ("with_id", "without_id")],
-        why={(1, 2): "add_messages replaces a message that has the same id. One without an id gets a new id each time."},
+        why={
+            (1, 2): "add_messages replaces a message that has the same id. One without an id gets a new id each time."
+        },
     ),
     Prediction(
         name="null_task_value",
-        question="P2: `turns` keeps the last value. The node writes one more than it read; it was 0. What is it at the end?",
+        who="the run",
+        question="P2: `turns` has no reducer, so the last write wins. The node writes one more than it read. At first it is 0. "
+        "What is it at the end?",
         choices=(
-            Choice("1: the last value wins, so nothing can double.", 1),
-            Choice("2: it was read with the early write in it.", 2),
+            Choice("1: the last write wins, so nothing can double.", 1),
+            Choice("2: the second run read what the first one had written.", 2),
         ),
         measure=lambda trace: last(trace)["turns"],
         evidence=lambda trace: [f"{r.run}: turns = {r.value}" for r in trace.ledger.where(channel="turns")],
-        why={2: "When the node ran again, the early write was in the state it read. Only values that do not depend on "
-        "the state are safe."},
+        why={
+            2: "When the node ran again, the early write was in the state that it read, so it added one to that. A plain "
+            "value is safe only if the node does not compute it from the state."
+        },
     ),
     Prediction(
         name="update_state",
-        question='P3: after the pause a program saves them with update_state. How often is "early" in `log` at the end?',
+        question='P3: after the pause a program saves the early writes with update_state. How often is "early" in `log` at the '
+        "end?",
         choices=(Choice("Once: this is fix C.", 1), Choice("Twice.", 2)),
         measure=lambda trace: early(trace, "log"),
         evidence=told_starts,
-        why={2: "update_state brings in a payload that the node does not write. Here the node runs again and writes it "
-        "as well."},
+        why={
+            2: "Fix C brings in a payload that the node does not write. Here the node runs again and writes it as well."
+        },
     ),
     Prediction(
         name="transfer",
-        question="Under P2, `count` stock adds a line and a total, then asks. It ran for 3 parcels. What is saved at the end?",
+        who="the run",
+        question="Under P2, `count` finds 3 parcels: it sends a line and the new total, then asks. The person answers. What is "
+        "saved at the end?",
         choices=(
             Choice('lines ["3 parcels"], total 3', (1, 3)),
             Choice('lines ["3 parcels", "3 parcels"], total 3', (2, 3)),
@@ -114,7 +135,13 @@ PREDICTIONS = (
         ),
         measure=lambda trace: (len(last(trace)["lines"]), last(trace)["total"]),
         evidence=m.told,
-        why={(2, 6): "The list has a reducer that adds, and the total is read, changed and written: both double."},
+        why={
+            (
+                2,
+                6,
+            ): "`lines` has a reducer that adds. `total` has none, but the node reads it, adds 3 and writes it. So both "
+            "double."
+        },
     ),
 )
 
@@ -152,7 +179,7 @@ def under_p2(build):
 
 EXERCISE = Exercise(
     name="once",
-    task='Under P2: write "early" to `log` before you ask, and yet have it there only once at the end.',
+    task='Under P2: send "early" to `log` before you ask, return the answer to `log`, and have "early" there only once.',
     perform=under_p2,
     goals=(
         Goal("it writes before it asks", lambda a: bool(a.rows("log", run="run 1"))),
@@ -169,7 +196,8 @@ def review(state):
     send_hook()([("log", ["early"])])
     return {"log": [interrupt("Approve?")]}
 """,
-            "The node ran twice, and each time it wrote. The second time the entry was in the state already.",
+            "The node ran twice, and each time it wrote. In the second run the entry was in the state already: look there "
+            "first.",
         ),
         Mistake(
             "not_early",
@@ -197,9 +225,59 @@ def review(state):
         ),
     ),
     hints=(
-        "When the node runs again, what was kept is in the state that it reads.",
-        "Look before you write.",
+        "Under P2 the early write is in the state when the node runs again. The node can see it.",
+        'Send "early" only if it is not in state["log"] yet.',
         'if "early" not in state["log"]: send([("log", ["early"])])',
+    ),
+)
+
+
+def count_story(count_copies):
+    """Let the blocks run and count."""
+    try:
+        copies = count_copies()
+    except Exception as error:  # noqa: BLE001 - blocks in a wrong order may raise anything; the learner reads it
+        return Attempt(error=error)
+    return Attempt(lines=[f'it found "early" in the log {copies} time{"s" * (copies != 1)}'], notes={"copies": copies})
+
+
+def order_given():
+    """Names for the blocks: the graph of the notebook, and the ways to run it."""
+    import hitl_lab
+    from hitl_lab.lab_graphs import early_writes
+
+    return given(
+        hitl_lab=hitl_lab,
+        counterfactual=counterfactual,
+        build_graph=early_writes,
+        CONFIG={"configurable": {"thread_id": "1"}},
+    )
+
+
+TWO_RUNS = """\
+    graph.invoke({"log": ["input"]}, CONFIG)
+    graph.invoke(Command(resume="yes"), CONFIG)"""
+
+ORDER = Ordering(
+    name="count_copies",
+    task='Run the graph under P2 and count "early" in the log.',
+    head="def count_copies():",
+    given=order_given,
+    blocks=(
+        "graph = build_graph(InMemorySaver())",
+        f"with counterfactual.null_task():\n{TWO_RUNS}",
+        'log = graph.get_state(CONFIG).values["log"]',
+        'return log.count("early")',
+    ),
+    extra={
+        f"with hitl_lab.record():\n{TWO_RUNS}": "record() keeps LangGraph as it is, so the early writes are dropped at the "
+        "pause."
+    },
+    perform=count_story,
+    goals=(Goal('it counted "early" twice', lambda a: a.notes["copies"] == 2),),
+    hints=(
+        "A graph must be there before it runs, and it must have run before its state is read.",
+        "Which `with` saves the early writes for the null task?",
     ),
 )
 
@@ -218,8 +296,9 @@ LESSON = Lesson(
         "say what would double, and what would not",
         "write a node that may run twice",
     ),
-    minutes=20,
+    minutes=25,
     predictions=PREDICTIONS,
+    orderings=(ORDER,),
     exercises=(EXERCISE,),
     recap=(
         Fact(
@@ -233,7 +312,7 @@ LESSON = Lesson(
         ),
         Fact("A value computed from itself would be computed twice.", lambda: measured("P2").copies["turns"] == 2),
         Fact(
-            "As it is, each is there once and the answer is taken.",
+            "As it is, each early write is there once and the answer is taken.",
             lambda: set(measured("real").copies.values()) == {1} and measured("real").answer == "taken",
         ),
     ),
