@@ -128,6 +128,12 @@ _ALL = (
         "node of its own, or after the answer.",
     ),
     Misconception(
+        "key_made_in_the_node",
+        "with an idempotency key nothing happens twice",
+        "Only if both runs have the same key. A key that the node makes itself is another one when the node runs "
+        "again. Take it from the state.",
+    ),
+    Misconception(
         "question_at_breakpoint",
         "interrupt_before asks a question",
         "interrupt_before stops the run before the node starts. Nobody called interrupt(): there is no "

@@ -1,9 +1,10 @@
 # %% [markdown]
 # # 08 The node runs again
 #
-# After the answer, the node that asked runs again from its first line. `interrupt()` then gives the answer back.
+# After the answer, the node that asked runs again from its first line. You have seen it in notebook 02.
 #
-# For writes this is harmless: they were dropped. For everything else it is not. You need about 25 minutes.
+# Its writes do no harm then: what it wrote before the question had been dropped. But a node does more than write. It
+# sends mail, calls models, catches errors. What of that? You need about 30 minutes.
 
 # %%
 import hitl_lab
@@ -48,6 +49,8 @@ def story(graph, first, *answers):
 
 # %% [markdown]
 # ## Predict: an e-mail before the question
+#
+# `outbox` stands for the mail server. `notify` sends an e-mail, then asks.
 
 
 # %%
@@ -68,9 +71,9 @@ check.predict("mail", "C", run=mail_story)
 check.show("mail", lambda: mail_story()["trace"])
 
 # %% [markdown] tags=["explain"]
-# **Fact.** Whatever a node does before `interrupt()`, it does once more after the answer. Only writes are held back.
+# **Fact.** Whatever a node does before `interrupt()`, it does again after the answer. Only its writes are held back.
 #
-# A row in a database, a payment, an e-mail: none of them is a write to LangGraph.
+# An e-mail is no write to LangGraph. Nor is a payment, or a row in a database. We call these **side effects**.
 
 # %%
 check.show("mail", lambda: print("e-mails:", mail_story()["mails"]))
@@ -78,7 +81,7 @@ check.show("mail", lambda: print("e-mails:", mail_story()["mails"]))
 # %% [markdown]
 # ## Predict: the draft that was approved
 #
-# `count` stands for a model here. It makes something else each time.
+# A model writes a draft, and it writes another one each time. Here a counter stands for the model.
 
 
 # %%
@@ -100,16 +103,71 @@ def draft_story():
 check.predict("draft", "B", run=draft_story)
 
 # %% [markdown] tags=["explain"]
-# **Fact.** The person approved draft 1, and draft 2 was sent. The question and the work must not be made in one node
-# if the work can differ.
+# **Fact.** The person approved draft 1, and draft 2 was sent.
 #
-# This is fix A again: make the draft in the node before.
+# If the work can come out differently, do not ask about it in the same node. Make the draft in the node before. This is
+# fix A again.
 
 # %%
 check.show("draft", lambda: draft_story().ledger)
 
 # %% [markdown]
+# ## Predict: a key for the payment
+#
+# Many payment services take a key with each payment. A key they have seen before is not paid again. Here `pay` does it
+# that way. The node makes a key, pays, then asks.
+
+# %%
+from uuid import uuid4
+
+
+class Order(TypedDict):
+    order: str
+    answer: str
+
+
+def new_key(state):
+    return str(uuid4())
+
+
+def key_from_state(state):
+    return state["order"]
+
+
+def key_story(make_key):
+    paid = {}
+
+    def pay(key, amount):
+        paid.setdefault(key, amount)
+
+    def charge(state):
+        pay(make_key(state), 40)
+        return {"answer": interrupt("Was that right?")}
+
+    trace = story(one_node(charge, Order), {"order": "order 7"}, "yes")
+    return {"payments": len(paid), "trace": trace}
+
+
+check.predict("key", "B", run=lambda: key_story(new_key))
+
+# %% [markdown] tags=["explain"]
+# **Fact.** A key helps only if the second run has the same one. Take it from the state.
+#
+# Then the second call changes nothing. Such a call is **idempotent**: calling it twice is the same as calling it once.
+
+
+# %%
+def both_keys():
+    print("payments with a new key in each run:", key_story(new_key)["payments"])
+    print("payments with a key from the state: ", key_story(key_from_state)["payments"])
+
+
+check.show("key", both_keys)
+
+# %% [markdown]
 # ## Predict: a loop around the question
+#
+# `ask_age` asks until it gets a number.
 
 
 # %%
@@ -132,10 +190,26 @@ check.predict("loop", "C", run=loop_story)
 # %%
 check.show("loop", loop_story)
 
+# %% [markdown] tags=["explain"]
+# **Fact.** A node that asks N questions runs N + 1 times. In each run, the first `interrupt()` gets the first answer,
+# the second gets the second, and so on.
+#
+# So the questions must come in the same order each time. Here is what each call of `interrupt()` did.
+
+
+# %%
+def calls():
+    for action in loop_story().story.actions:
+        asked = [e for e in action.events if e.kind == "interrupt_called"]
+        print(action.label, ["gets its answer" if e.answered else "stops here" for e in asked])
+
+
+check.show("loop", calls)
+
 # %% [markdown]
 # ## Predict: a try around the question
 #
-# It looks careful. Many tools are written so.
+# The node catches every error. That looks careful, and many tools are written like this.
 
 
 # %%
@@ -152,8 +226,10 @@ def caught_story():
 check.predict("caught", "B", run=caught_story)
 
 # %% [markdown] tags=["explain"]
-# **Fact.** `except Exception` catches the pause. Let LangGraph's own signals through first: `except GraphBubbleUp:
-# raise`.
+# **Fact.** A pause travels as an exception, so `except Exception` catches it.
+#
+# Let LangGraph's own signals through first: `except GraphBubbleUp: raise`. The pause is one of them. Here are both
+# ledgers: the pause caught, and the pause let through.
 
 
 # %%
@@ -173,6 +249,8 @@ check.show("caught", lambda: print(caught_story().ledger, let_through().ledger, 
 
 # %% [markdown]
 # ## Predict: the state, changed in place
+#
+# `review` does not return its note. It puts the note into the state that it was given.
 
 
 # %%
@@ -192,7 +270,7 @@ def mutated_story():
 check.predict("mutated", "C", run=mutated_story)
 
 # %% [markdown] tags=["explain"]
-# **Fact.** A change of the state object is no write. `task.writes` never sees it.
+# **Fact.** A change of the state object is no write. It never enters `task.writes`. What becomes of it is undefined.
 
 # %%
 check.show("mutated", lambda: mutated_story().ledger)
@@ -200,7 +278,7 @@ check.show("mutated", lambda: mutated_story().ledger)
 # %% [markdown]
 # ## Put it in order
 #
-# `write` makes a draft. `send` asks about it and sends it. One piece does not belong.
+# `write` makes a draft. `send` asks about the draft in the state, then sends it. One piece does not belong.
 
 # %%
 check.order("approved", "B A D E")
@@ -208,8 +286,8 @@ check.order("approved", "B A D E")
 # %% [markdown]
 # ## Your turn
 #
-# Send one e-mail, then ask whether it was right. `build` gets the function that sends it. The state is
-# `{"log": [...]}`; the answer must be in it at the end.
+# Build a graph that sends one e-mail, and after that asks the person whether it was right. `build` is given
+# `send_mail`: call `send_mail()` to send the e-mail. The state is `Log`. At the end, the answer must stand in `log`.
 
 
 # %% tags=["stub"]
@@ -243,7 +321,8 @@ check.exercise("one_mail", build)
 # %% [markdown]
 # ## Another graph
 #
-# `charge` charges first, then asks. After the answer it fails twice, and a RetryPolicy tries again.
+# `charge` charges first, then asks. After the answer the bank does not respond, two times. A `RetryPolicy` lets
+# LangGraph try the node again when it raises an error.
 
 
 # %%

@@ -12,6 +12,13 @@ from hitl_lab.course.lessons._given import given
 from hitl_lab.scenarios._scenario import Invoke, Resume
 
 
+def starts_by_run(trace, node):
+    """How often a node started, for each run."""
+    return [
+        (run.label, sum(1 for _ in m.events(trace, "task_started", run.label, name=node))) for run in trace.story.runs
+    ]
+
+
 def last(trace, run="run 2"):
     """The saved log's last entry."""
     return m.saved(trace, run)["log"][-1]
@@ -49,13 +56,29 @@ PREDICTIONS = (
         },
     ),
     Prediction(
-        name="loop",
-        question='A node asks for an age until it gets a number. The answers: "old", "very", "90". It runs',
+        name="key",
+        question="The node makes a new key with uuid4(), pays with it, then asks. A key that was seen before is not paid again. "
+        "The person answers. How many payments were made?",
         choices=(
-            Choice("once: it waits in its loop.", 1, "resumes_at_its_line"),
-            Choice("three times: once for each answer.", 3),
-            Choice("four times: once to ask, and once for each answer.", 4),
-            Choice("two times: once to ask, once at the end.", 2),
+            Choice("One: the key keeps the second payment out.", 1, "key_made_in_the_node"),
+            Choice("Two.", 2),
+            Choice("None: it is paid after the answer.", 0),
+        ),
+        measure=lambda found: found["payments"],
+        evidence=lambda found: [f"payments: {found['payments']}", *m.counts(found["trace"], "charge")],
+        why={
+            2: "The node ran twice from its first line, and the key was made there. So the second run had another key, and "
+            "for the service it was another payment."
+        },
+    ),
+    Prediction(
+        name="loop",
+        question='A node asks for an age until it gets a number. The answers: "old", "very", "90". How often does the node run?',
+        choices=(
+            Choice("Once: it waits in its loop.", 1, "resumes_at_its_line"),
+            Choice("Three times: once for each answer.", 3),
+            Choice("Four times: once to ask, and once for each answer.", 4),
+            Choice("Twice: once to ask, once at the end.", 2),
         ),
         measure=lambda trace: m.starts(trace, "ask_age"),
         evidence=lambda trace: m.counts(trace, "ask_age"),
@@ -66,7 +89,7 @@ PREDICTIONS = (
     ),
     Prediction(
         name="caught",
-        question="The node wraps its question: `try: ... except Exception: ...`. What does the graph do?",
+        question="The question stands in a `try` with `except Exception`. What does the graph do at the question?",
         choices=(
             Choice("It pauses: a pause is no error.", "pauses", "except_is_harmless"),
             Choice("It runs on without an answer.", "runs on"),
@@ -81,7 +104,7 @@ PREDICTIONS = (
     ),
     Prediction(
         name="mutated",
-        question="The node sets `state['note']` itself instead of returning it, then asks. What is the note to LangGraph?",
+        question="The node sets `state['note']` instead of returning it, then asks. What is the note for LangGraph?",
         choices=(
             Choice("A write like any other.", "dropped", "mutation_is_a_write"),
             Choice("A write that is applied at once.", "applied", "mutation_is_a_write"),
@@ -96,15 +119,18 @@ PREDICTIONS = (
     ),
     Prediction(
         name="transfer",
-        question="`charge` may fail after the answer and is retried: RetryPolicy. It fails twice. It charges before asking. "
-        "How often did it charge?",
+        question="`charge` charges, then asks. After the answer it fails twice and is tried again each time. How often did it "
+        "charge in all?",
         choices=(
             Choice("Once.", 1, "side_effects_once"),
             Choice("Twice: at the pause and at the resume.", 2),
             Choice("Four times.", 4),
         ),
         measure=lambda found: found["charges"],
-        evidence=lambda found: [f"charges: {found['charges']}"],
+        evidence=lambda found: [
+            f"charges: {found['charges']}",
+            *[f"`charge` started {n} times in {run}" for run, n in starts_by_run(found["trace"], "charge")],
+        ],
         why={
             4: "Once before the pause, and three times after the answer: the first try and two retries, each from the top."
         },
@@ -208,7 +234,7 @@ def build(saver, send_mail):
         ),
     ),
     hints=(
-        "Which node runs twice? The one that asks. Which one does not?",
+        "The node that asks runs twice. A node that has finished before it does not.",
         "Send the e-mail in a node of its own, with an edge to the node that asks.",
         "def mail(state): send_mail(); return {'log': ['sent']}   and   def ask(state): return {'log': [interrupt(...)]}",
     ),
@@ -250,8 +276,8 @@ ORDER = Ordering(
 )
 
 
-def two_runs_of_two_lines():
-    """A node that asks twice runs three times."""
+def three_runs_of_two_questions():
+    """A node that asks two questions runs three times."""
     return m.starts(traced("two_questions"), "order") == 3
 
 
@@ -263,7 +289,7 @@ LESSON = Lesson(
         "place side effects so that they happen once",
         "keep a try/except from swallowing a pause",
     ),
-    minutes=25,
+    minutes=30,
     predictions=PREDICTIONS,
     orderings=(ORDER,),
     exercises=(EXERCISE,),
@@ -272,9 +298,9 @@ LESSON = Lesson(
             "What a node does before its question happens once more at the resume.",
             lambda: last(traced("side_effects")) == "store says 2",
         ),
-        Fact("N questions in one node are N + 1 runs of it.", two_runs_of_two_lines),
+        Fact("A node that asks N questions runs N + 1 times.", three_runs_of_two_questions),
         Fact(
-            "What a person approved can differ from what is used, if both are made in one node.",
+            "If one node makes the draft and asks about it, another draft may be used than the one approved.",
             lambda: m.saved(traced("changed_draft"), "run 2")["sent"].startswith("draft 2"),
         ),
         Fact(
