@@ -1,8 +1,10 @@
 # %% [markdown]
 # # 09 Many at once
 #
-# A superstep can hold several tasks. Some finish, some ask. This notebook is about who runs again, and about how to
-# answer the right question. You need about 25 minutes.
+# A superstep can hold several tasks. Some finish, some ask. Who runs again after the answer? And when several ask, how
+# do you answer the right one?
+#
+# You need about 25 minutes.
 
 # %%
 import hitl_lab
@@ -35,14 +37,12 @@ def side_by_side(*nodes):
     return graph.compile(checkpointer=InMemorySaver())
 
 
-def by_name(graph, **answers):
-    """A dict from interrupt id to answer, by the first word of the question."""
-    waiting = graph.get_state(CONFIG).interrupts
-    return {i.id: answers[i.value.lower().rstrip("?")] for i in waiting if i.value.lower().rstrip("?") in answers}
-
-
 # %% [markdown]
+# `side_by_side` puts its nodes into one superstep: each gets an edge from START.
+#
 # ## One finishes, one asks
+#
+# `lookup` finishes. `ask` stops for a person. We call `lookup` the finished **sibling** of `ask`.
 
 
 # %%
@@ -54,11 +54,12 @@ def ask(state):
     return {"log": [f"answer: {interrupt('How many?')}"]}
 
 
-def sibling_story():
+def sibling_story(answer="2"):
     graph = side_by_side(lookup, ask)
     with hitl_lab.record() as trace:
         graph.invoke({"log": ["order"]}, CONFIG)
-        graph.invoke(Command(resume="2"), CONFIG)
+        if answer:
+            graph.invoke(Command(resume=answer), CONFIG)
     return trace
 
 
@@ -74,36 +75,46 @@ check.show("sibling", sibling_story)
 # %% [markdown] tags=["explain"]
 # **Fact.** What a finished sibling wrote is saved as a pending write of its task. The resume takes it from there and
 # runs only the task that asked.
+#
+# Here is the ledger as it stands at the pause, before the answer: the write of `lookup` is pending.
 
 # %%
-check.show("sibling", lambda: sibling_story().ledger)
+check.show("sibling", lambda: sibling_story(answer=None).ledger)
 
 # %% [markdown]
 # ## Predict: two views of one pause
 #
-# `get_state(config)` reads the thread. `get_state_history(config)` lists its checkpoints, newest first.
+# There are two ways to look at the paused thread. `get_state(config)` reads the thread.
+# `get_state_history(config)` lists its checkpoints, newest first. Both give values, and `next`: the nodes to run.
 
 
 # %%
 def two_views():
     graph = side_by_side(lookup, ask)
     graph.invoke({"log": ["order"]}, CONFIG)
-    live = graph.get_state(CONFIG)
-    record = next(iter(graph.get_state_history(CONFIG)))
-    return {"live": [live.values["log"], sorted(live.next)], "record": [record.values["log"], sorted(record.next)]}
+    newest = next(iter(graph.get_state_history(CONFIG)))
+    return {"get_state": graph.get_state(CONFIG), "history": newest}
 
 
 check.predict("views", "C", run=two_views)
 
 # %% [markdown] tags=["explain"]
-# **Fact.** `get_state()` is live: it applies what is pending, and `next` names the tasks that are left. The history is
-# a record: the checkpoint as it was made, with all tasks still to run.
+# **Fact.** `get_state()` is live: it applies what finished siblings have pending, and `next` names the nodes that are
+# left. The history is a record: the checkpoint as it was made, with all nodes still to run.
+
 
 # %%
-check.show("views", lambda: print(*two_views().items(), sep="\n"))
+def side_by_side_views():
+    for name, state in two_views().items():
+        print(f"{name:10} log: {state.values['log']}   next: {', '.join(sorted(state.next))}")
+
+
+check.show("views", side_by_side_views)
 
 # %% [markdown]
 # ## Two questions
+#
+# Now both nodes ask in one superstep.
 
 
 # %%
@@ -122,7 +133,7 @@ def bare_answer():
         try:
             graph.invoke(Command(resume="yes"), CONFIG)
         except RuntimeError:
-            pass  # told by the trace
+            pass  # the trace tells it
     return trace
 
 
@@ -133,38 +144,56 @@ def bare_answer():
 check.predict("bare", "C", run=bare_answer)
 
 # %% [markdown] tags=["explain"]
-# **Fact.** With several questions, LangGraph refuses an answer without an id. Nothing runs, nothing is lost: the
-# questions still wait.
+# **Fact.** When several questions wait, LangGraph refuses an answer that does not say which one it is for. Nothing runs
+# and nothing is lost: both questions still wait.
 
 # %%
 check.show("bare", bare_answer)
 
 # %% [markdown]
 # ## Predict: one after the other
+#
+# Each question has an **interrupt id**. `get_state(config).interrupts` lists the questions that wait. Each has an `id`,
+# and a `value`: its text.
+#
+# `Command(resume={id: answer})` answers the question with that id. `by_id` makes such a dict.
 
 
 # %%
+def by_id(graph, answers):
+    waiting = graph.get_state(CONFIG).interrupts
+    return {question.id: answers[question.value] for question in waiting if question.value in answers}
+
+
 def one_by_one():
     graph = side_by_side(legal, sales)
     with hitl_lab.record() as trace:
         graph.invoke({"log": []}, CONFIG)
-        graph.invoke(Command(resume=by_name(graph, legal="yes")), CONFIG)
-        graph.invoke(Command(resume=by_name(graph, sales="no")), CONFIG)
+        graph.invoke(Command(resume=by_id(graph, {"Legal?": "yes"})), CONFIG)
+        graph.invoke(Command(resume=by_id(graph, {"Sales?": "no"})), CONFIG)
     return trace
 
 
 check.predict("one", "B", run=one_by_one)
 
 # %% [markdown] tags=["explain"]
-# **Fact.** Each resume runs every node that still has no answer. If you can, give all answers in one call.
+# **Fact.** Each resume runs every node that has not finished, also one that gets no answer this time. If you can, give
+# all answers in one call.
+
 
 # %%
-check.show("one", lambda: one_by_one().ledger)
+def starts():
+    for run in one_by_one().story.runs:
+        started = [e.name for e in run.events if e.kind == "task_started" and e.name != "__start__"]
+        print(f"{run.label} started", *sorted(started))
+
+
+check.show("one", starts)
 
 # %% [markdown]
 # ## Put it in order
 #
-# `WORDS` is `{"Legal?": "yes", "Sales?": "no"}`. One piece does not belong.
+# Both questions wait. `WORDS` is `{"Legal?": "yes", "Sales?": "no"}`. One piece does not belong.
 
 # %%
 check.order("by_id", "A D B")
@@ -172,8 +201,8 @@ check.order("by_id", "A D B")
 # %% [markdown]
 # ## Your turn
 #
-# The graph is paused, both questions wait. Answer `"yes"` to `legal` and `"no"` to `sales`. Each node may run twice,
-# not more.
+# `go_on` gets the paused graph and its config. Both questions wait: `"Legal?"` and `"Sales?"`. Answer `"yes"` to the
+# first and `"no"` to the second. Each node may run twice in all, not more.
 
 
 # %% tags=["stub"]
@@ -196,7 +225,8 @@ check.exercise("answers", go_on)
 # %% [markdown]
 # ## Another graph
 #
-# A router makes one task for each item, with `Send`. They are all tasks of one node, `grade`. Item 2 needs a person.
+# A router is a function on a conditional edge. This one makes a task for each item, with `Send`. All are tasks of one
+# node, `grade`. Item 2 needs a person.
 
 
 # %%

@@ -12,6 +12,12 @@ def refused(trace):
     return trace.story.runs[1].status
 
 
+def told_refusal(trace):
+    """What the second run raised, and how often the nodes started."""
+    raised = [e.error.split(",")[0] for e in m.events(trace, "run_ended", "run 2") if e.error]
+    return [*[f"run 2 raised {one}" for one in raised], *m.counts(trace, "legal", "sales")]
+
+
 def asked(trace):
     """How often each of the two nodes started."""
     return m.starts(trace, "legal"), m.starts(trace, "sales")
@@ -35,14 +41,16 @@ PREDICTIONS = (
     ),
     Prediction(
         name="views",
-        question="At this pause: does get_state() show the write of `lookup`? Does the newest entry of the history?",
+        question="At the pause, who shows the write of `lookup`: get_state(), the newest checkpoint of the history, or both?",
         choices=(
             Choice("Both show it.", (True, True), "history_is_live"),
             Choice("Neither: it is only pending.", (False, False), "history_is_live"),
             Choice("get_state() shows it, the history does not.", (True, False)),
         ),
-        measure=lambda found: (m.has(found["live"], "stock"), m.has(found["record"], "stock")),
-        evidence=lambda found: [f"get_state(): {found['live']}", f"history: {found['record']}"],
+        measure=lambda found: tuple("stock: 3" in state.values["log"] for state in found.values()),
+        evidence=lambda found: [
+            f"{name}: log {state.values['log']}, next {', '.join(sorted(state.next))}" for name, state in found.items()
+        ],
         why={
             (
                 True,
@@ -60,15 +68,14 @@ PREDICTIONS = (
             Choice("It is refused: which question is meant?", "error"),
         ),
         measure=refused,
-        evidence=lambda found: [f"the run ended with: {refused(found)}", *m.counts(found, "legal", "sales")],
+        evidence=told_refusal,
         why={
-            "error": "With more than one question a bare answer raises a RuntimeError, and nothing runs. Answer by "
-            "interrupt id: Command(resume={id: answer})."
+            "error": "When more than one question waits, an answer without an id raises a RuntimeError, and nothing runs."
         },
     ),
     Prediction(
         name="one",
-        question="You answer `legal` by its id, then `sales`. How often does each of them run?",
+        question="You answer `legal` by its id. In a second call you answer `sales`. How often does each node run in all?",
         choices=(
             Choice("`legal` 2 times, `sales` 2 times.", (2, 2)),
             Choice("`legal` 2 times, `sales` 3 times.", (2, 3)),
@@ -80,17 +87,18 @@ PREDICTIONS = (
             (
                 2,
                 3,
-            ): "Each resume runs every node that has no answer yet. `legal` finished at the first one. `sales` ran "
-            "into its question once more, for nothing: what it does before it was done three times."
+            ): "Each resume runs every node that has not finished. `legal` finished at the first resume. `sales` had no "
+            "answer there: it ran up to its question once more, for nothing."
         },
     ),
     Prediction(
         name="transfer",
-        question="A router sends three items to `grade` by Send. Item 2 asks, 1 and 3 do not. `grade` starts, in all,",
+        question="A router sends three items to `grade` by Send. Item 2 asks, 1 and 3 do not. The person answers. How often "
+        "does `grade` start in all?",
         choices=(
-            Choice("three times: once for each item.", 3, "resumes_at_its_line"),
-            Choice("four times: item 2 twice.", 4),
-            Choice("six times: every item twice.", 6, "siblings_run_again"),
+            Choice("Three times: once for each item.", 3, "resumes_at_its_line"),
+            Choice("Four times: item 2 twice.", 4),
+            Choice("Six times: every item twice.", 6, "siblings_run_again"),
         ),
         measure=lambda trace: m.starts(trace, "grade"),
         evidence=lambda trace: [*m.counts(trace, "grade"), *m.told(trace)],
@@ -122,11 +130,15 @@ ORDER = Ordering(
         "graph.invoke(Command(resume=answers), config)",
     ),
     extra={
-        'graph.invoke(Command(resume=["yes", "no"]), config)': "a list is one answer, and nobody says for which question."
+        'graph.invoke(Command(resume=["yes", "no"]), config)': "a list counts as one answer, and does not say for which "
+        "question."
     },
     perform=lambda go_on: act(go_on, build, {"log": []}),
     goals=GOALS,
-    hints=("The ids are in the state.", "A dict from id to answer goes into Command(resume=...)."),
+    hints=(
+        "First get the questions. Each has an id and a value.",
+        "Then make a dict from id to answer. It goes into Command(resume=...).",
+    ),
 )
 
 HEAD = """
@@ -136,7 +148,7 @@ from langgraph.types import Command
 
 EXERCISE = Exercise(
     name="answers",
-    task="Answer the two questions: yes to `legal`, no to `sales`; each of the nodes must run twice, not more.",
+    task="Answer yes to `legal` and no to `sales`. Each node may run twice in all, not more.",
     perform=lambda go_on: act(go_on, build, {"log": []}),
     goals=(*GOALS, Goal("each node ran twice", lambda a: asked(a.trace) == (2, 2))),
     mistakes=(
@@ -160,8 +172,8 @@ def go_on(graph, config):
         waiting = graph.get_state(config).interrupts
         graph.invoke(Command(resume={i.id: answer for i in waiting if i.value == question}), config)
 """,
-            "Both answers are in, one after the other. So the second node ran into its question once more. Give both in "
-            "one call.",
+            "Both answers are in, but one after the other. So the second node ran up to its question once more. Give both "
+            "in one call.",
         ),
         Mistake(
             "same_answer_for_all",
@@ -226,11 +238,11 @@ LESSON = Lesson(
             lambda: refused(traced("two_tasks_bare_answer")) == "error",
         ),
         Fact(
-            "An id map answers them together, each node running twice.",
+            "A dict from interrupt id to answer answers them in one call. Each node runs twice.",
             lambda: asked(traced("two_tasks_ask")) == (2, 2),
         ),
         Fact(
-            "Answered one by one, the unanswered node runs at every resume.",
+            "If you answer one by one, the unanswered node runs at every resume.",
             lambda: 3 in asked(traced("two_tasks_one_by_one")),
         ),
         Fact("Each Send is a task of its own.", lambda: m.starts(traced("send_fan_out"), "grade") == 4),
