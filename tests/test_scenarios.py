@@ -203,6 +203,7 @@ RIGHT = {
             "stream_all_modes",
             "stream_v2",
             "invoke_v2",
+            "stream_events_v1",
             "stream_events",
             "stream_events_v3",
             "stream_stopped_early",

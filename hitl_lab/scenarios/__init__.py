@@ -112,6 +112,7 @@ _FILES: dict[str, tuple[str, ...]] = {
         "stream_all_modes",
         "stream_v2",
         "invoke_v2",
+        "stream_events_v1",
         "stream_events",
         "stream_events_v3",
         "stream_stopped_early",

@@ -42,8 +42,15 @@ SCENARIOS = (
         needs=("langgraph>=1.1",),
     ),
     variant(
+        "stream_events_v1",
+        "astream_events(version='v1'): the last event of the graph has the question, and no state",
+        Events(QUESTION, version="v1"),
+        ANSWER,
+        only="async",
+    ),
+    variant(
         "stream_events",
-        "astream_events: a pause is the end of the graph's event",
+        "astream_events(version='v2'): the last event of the graph shows the dropped write as its output",
         Events(QUESTION),
         ANSWER,
         only="async",

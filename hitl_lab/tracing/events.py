@@ -333,7 +333,8 @@ class Paused(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Returned(Event):
-    """What the caller was given last: the return of invoke, or the last "values" chunk of a stream.
+    """What the caller was given last: the return of invoke, the last "values" chunk of a stream, or the output in the
+    last event of astream_events.
 
     seen: False if the caller asked for no stream mode that shows values. phantom: channels whose returned value
     is not what get_state() reads.

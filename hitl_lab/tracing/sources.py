@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
 import os
@@ -22,6 +23,10 @@ _MACHINERY = (
     "threading",
     "contextlib",
 )
+
+
+TASK_STEP = asyncio.Handle._run.__code__
+"""Where the event loop goes on with a task: the end of the stack, as far as who called is concerned."""
 
 
 @functools.lru_cache(maxsize=4096)
@@ -82,8 +87,14 @@ def is_machinery(filename: str) -> bool:
 
 
 def user_frame(frame: FrameType | None, limit: int = 60) -> FrameType | None:
-    """Return the nearest frame at or above `frame` that is the user's own code, None within `limit` frames."""
+    """Return the nearest frame at or above `frame` that is the user's own code, None within `limit` frames.
+
+    None, too, in a task of asyncio that was made of machinery alone (by gather, by astream_events): what stands above
+    it is who runs the event loop, which may be a kernel, and not who called.
+    """
     while frame is not None and limit:
+        if frame.f_code is TASK_STEP:
+            return None
         if not is_machinery(frame.f_code.co_filename):
             return frame
         frame, limit = frame.f_back, limit - 1

@@ -174,8 +174,9 @@ def outline(story: Story) -> str:
     """Return each run and update in a line or two: how it began, where it paused, what came back, what was lost."""
     told = {a.action.key: a for a in answers(story)}
     out = []
+    wide = max((len(a.name) for a in story.actions), default=0)
     for action in (a for a in story.actions if a.key):
-        head = f"{action.label:<8}  {action.name:<12}  "
+        head = f"{action.label:<8}  {action.name:<{max(wide, 12)}}  "
         lines = _outline_lines(action, story, told.get(action.key))
         out.append(head + lines[0])
         out += [" " * len(head) + line for line in lines[1:]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from hitl_lab import values
 from hitl_lab.tracing import events as ev
@@ -149,15 +149,43 @@ def _is_hidden(task: Any) -> bool:
     return "langsmith:hidden" in ((task.config or {}).get("tags") or ())
 
 
-def call_site(frame: Any) -> tuple[str, ev.Source | None]:
+class Call(NamedTuple):
+    """What started a loop. method: the public method. gives_output: whether its last event carries the output."""
+
+    method: str
+    source: ev.Source | None
+    gives_output: bool = False
+
+
+_METHODS = ("stream", "astream", "invoke", "ainvoke")
+# `astream_events` ("v1", "v2") and `astream_log` read the graph's `astream` in a task of their own, in this function.
+_READER = "consume_astream"
+
+
+def call_site(frame: Any, graph: Any, config: Any) -> Call:
     """Return which public method started the loop, and the user's line that called it."""
-    names = ("stream", "astream", "invoke", "ainvoke", "stream_events", "astream_events")
-    action, at = "invoke", frame
+    method, output, at = "invoke", False, frame
     for _ in range(16):
-        if at is None or not sources.is_machinery(at.f_code.co_filename):
+        if at is None or at.f_code is sources.TASK_STEP or not sources.is_machinery(at.f_code.co_filename):
             break
-        if at.f_code.co_name in names and at.f_code.co_filename.endswith("main.py"):
-            action = at.f_code.co_name
+        name = at.f_code.co_name
+        if name in _METHODS and at.f_code.co_filename.endswith("main.py"):
+            method = name
+        elif name == _READER and at.f_locals.get("runnable") is graph:
+            method, output = _reader(at.f_locals)
         at = at.f_back
+    if method.endswith("stream") and config[CONF].get(_EVENTS_V3):
+        method += "_events"
     user = sources.user_frame(at)
-    return action, sources.of_frame(user) if user is not None else None
+    return Call(method, sources.of_frame(user) if user is not None else None, output)
+
+
+_EVENTS_V3 = getattr(K, "CONFIG_KEY_STREAM_MESSAGES_V2", "")
+
+
+def _reader(found: Any) -> tuple[str, bool]:
+    """Return the method whose `_READER` has these locals, and whether its last event carries the output."""
+    if "event_streamer" in found:
+        return "astream_events", True  # "v2"
+    v1 = getattr(found.get("stream"), "_schema_format", "") == "streaming_events"
+    return ("astream_events" if v1 else "astream_log"), False

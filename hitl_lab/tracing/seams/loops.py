@@ -12,6 +12,7 @@ from hitl_lab.tracing import reading, shapes
 from hitl_lab.tracing.observer import LoopObserver
 from hitl_lab.tracing.recorder import Recorder
 from hitl_lab.tracing.seams.calls import (
+    Call,
     call_site,
     checkpoint_arg,
     enter,
@@ -38,7 +39,7 @@ class Traced:
     """What the sync and the async traced loop share; hooks in the order in which they are called."""
 
     observer: LoopObserver
-    action = "invoke"
+    call = Call("invoke", None)
     caller: ev.Source | None = None
     graph: Any = None
     _left = False
@@ -62,8 +63,8 @@ class Traced:
         self.graph = frame.f_locals.get("self")
         self.counterfactual = next((r.counterfactual for r in recorder.lineage() if r.counterfactual), None)
         if not self.is_nested:
-            self.action, self.caller = call_site(frame)
-            self.caller = self.caller or self.observer.recorder.caller
+            self.call = call_site(frame, self.graph, self.config)
+            self.caller = self.call.source or self.observer.recorder.caller
             self.tap_stream()
         if self.checkpointer_put_writes is not None:
             self.checkpointer_put_writes = watch_put_writes(self, self.checkpointer_put_writes)
@@ -125,7 +126,7 @@ class Traced:
             made = ev.RunStarted
             thread = conf.get(K.CONFIG_KEY_THREAD_ID)
             common |= {
-                "action": self.action,
+                "action": self.call.method,
                 "thread": None if thread is None else str(thread),
                 "addressed": bool(conf.get(K.CONFIG_KEY_CHECKPOINT_ID)),
                 "durability": str(getattr(self, "durability", "")) if self.checkpointer else "",
@@ -261,7 +262,7 @@ class Traced:
     def tell_start_without_state(self: Any) -> None:
         """Tell the start of a loop that failed before it loaded anything (a saver that raises, a missing key)."""
         made = ev.SubgraphStarted if self.observer.ns else ev.RunStarted
-        more = {} if self.observer.ns else {"action": self.action, "source": self.caller}
+        more = {} if self.observer.ns else {"action": self.call.method, "source": self.caller}
         saver = type(self.checkpointer).__name__ if self.checkpointer else None
         self.observer.begin(made, {}, input=self.input, command=None, saver=saver, **more)
 
@@ -274,7 +275,9 @@ class Traced:
                 config = reading.head_config(self.config, keep=K.CONFIG_KEY_CHECKPOINTER)
                 state, tuple_, error = yield from reading.read_state(self.graph, self.checkpointer, config)
             if observer.status not in ("error", "out_of_steps"):  # out of steps: GraphRecursionError comes instead
-                observer.returned(self.action, reading.phantoms(observer, state, tuple_))
+                if self.call.gives_output and not observer.values_seen and observer.status != "closed":
+                    observer.values_seen, observer.last_values = True, self.output
+                observer.returned(self.call.method, reading.phantoms(observer, state, tuple_))
             if self.checkpointer:
                 thread = self.config.get(CONF, {}).get(K.CONFIG_KEY_THREAD_ID)
                 yield from reading.tell_state(observer, self.checkpointer, thread, state, tuple_, error)
