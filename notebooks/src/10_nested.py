@@ -1,8 +1,11 @@
 # %% [markdown]
 # # 10 Nested graphs and the functional API
 #
-# A graph can stand inside another one. There are two ways to put it there, and at a pause they differ. An
-# `@entrypoint` is a third place to ask from. You need about 20 minutes.
+# A graph can run inside another one. It can **be** a node, or a node can **call** it. At a pause the two differ.
+#
+# LangGraph also has a way to write a graph as plain functions: the functional API. There you can ask as well.
+#
+# You need about 25 minutes.
 
 # %%
 import hitl_lab
@@ -48,7 +51,7 @@ def story(graph, first, *answers):
 # %% [markdown]
 # ## A subgraph as a node
 #
-# `inner` is compiled without a checkpointer. It gets the parent's.
+# The graph `inner` is a node of another graph, its parent. It is compiled without a checkpointer: it uses the parent's.
 
 
 # %%
@@ -73,25 +76,47 @@ def subgraph(*answers):
 # %%
 check.predict("inside", "A", run=lambda: subgraph("yes"))
 
-# %%
-check.show("inside", lambda: subgraph("yes"))
-
-# %% [markdown] tags=["explain"]
-# **Fact.** A subgraph has checkpoints of its own. It goes on inside, after the last node that finished.
-
-# %%
-check.show("inside", lambda: subgraph("yes").ledger)
-
 # %% [markdown]
 # ## Predict: a phantom from inside?
+#
+# In notebook 02, `invoke()` returned the write that was dropped: a phantom. Here `ask` is inside a subgraph.
 
 # %%
 check.predict("phantom", "B", run=subgraph)
 
 # %% [markdown]
+# Now step through it. The rows of the subgraph have checkpoints of their own.
+
+# %%
+check.show("phantom", lambda: subgraph("yes"))
+
+# %% [markdown] tags=["explain"]
+# **Fact.** A subgraph has checkpoints of its own. It goes on inside, after the last node that finished.
+#
+# In the ledger, `inner/ask` is the node `ask` inside `inner`. Its writes go to the subgraph's channels. The parent's
+# `get_state()` and `invoke()` do not show those channels: two dashes. When the subgraph is done, `inner` writes its
+# whole `log` to the parent: the last row.
+
+# %%
+check.show("phantom", lambda: subgraph("yes").ledger)
+
+# %% [markdown] tags=["explain"]
+# **Fact.** What was dropped inside a subgraph is not returned: no phantom. It is dropped all the same.
+
+
+# %%
+def returned_at_the_pause():
+    inner = chain(None, prepare=prepare, ask=ask)
+    print("returned:", chain(InMemorySaver(), inner=inner).invoke({"log": []}, CONFIG)["log"])
+    print("`asking`:", subgraph().ledger.where(node="ask")[0].label)
+
+
+check.show("phantom", returned_at_the_pause)
+
+# %% [markdown]
 # ## A graph called in a function
 #
-# Here a node calls another graph by hand.
+# Now the graph is no node. The node `call` calls it, with `inner.invoke(...)`. The graph asks twice.
 
 
 # %%
@@ -128,8 +153,8 @@ def called(*answers):
 check.predict("function", "C", run=lambda: called("1", "2"))
 
 # %% [markdown] tags=["explain"]
-# **Fact.** The graph that was called goes on inside. The node that calls it is a node like any other: it runs again
-# from its first line at every resume.
+# **Fact.** The graph that was called goes on inside. But the node that calls it runs again from its first line at every
+# resume, like any other node that is not finished.
 
 # %%
 check.show("function", lambda: called("1", "2"))
@@ -137,7 +162,8 @@ check.show("function", lambda: called("1", "2"))
 # %% [markdown]
 # ## The functional API
 #
-# An `@entrypoint` is a function that can pause. A `@task` is a piece of work in it, whose result is saved.
+# An `@entrypoint` is a function that LangGraph runs as a graph. It can ask. A `@task` is a piece of work that it calls.
+# `.result()` waits for what the task gives back.
 
 
 # %%
@@ -157,9 +183,11 @@ def functional(*answers):
 check.predict("functional", "B", run=lambda: functional("yes"))
 
 # %% [markdown] tags=["explain"]
-# **Fact.** An entrypoint runs again from its top. A finished `@task` gives its saved result back without running.
+# **Fact.** An entrypoint runs again from its first line. A finished `@task` does not: its saved result is given back.
+# So work that must happen once goes into a task.
 #
-# So in the functional API, work that must happen once goes into a task.
+# In the ledger, `__return__` is the result of a task, and `__end__` what the entrypoint returned. `__previous__` is
+# kept for the next call on this thread.
 
 # %%
 check.show("functional", lambda: functional("yes").ledger)
@@ -167,7 +195,7 @@ check.show("functional", lambda: functional("yes").ledger)
 # %% [markdown]
 # ## Put it in order
 #
-# One piece does not belong.
+# `book` is a node that books a table. `inner` is a compiled graph that asks for the time. One piece does not belong.
 
 # %%
 check.order("as_node", "C A E B")
@@ -175,8 +203,11 @@ check.order("as_node", "C A E B")
 # %% [markdown]
 # ## Your turn
 #
-# `inner` is a compiled graph that asks for a time. `book()` books a table. Build a graph that books once, then runs
-# `inner`. Both use `State` with its `log`.
+# Build a graph that books a table, then asks for the time. `build` is given `inner`, a compiled graph that asks, and
+# `book`: call `book()` to book. It must be called once. Both graphs use `State`.
+#
+# Do not wonder about the log. `inner` gets the whole `log` of the parent and gives it back with its own line, and
+# `operator.add` puts that behind what is there. So a line can stand there twice, though the table was booked once.
 
 
 # %% tags=["stub"]
@@ -201,7 +232,8 @@ check.exercise("book_once", build)
 # %% [markdown]
 # ## Another graph
 #
-# Three levels. `outer` holds `middle` as a node. In `middle`, `before` comes first, then `call` calls a graph by hand.
+# Three levels. The outer graph has the graph `middle` as a node. In `middle`, `before` comes first. Then `call` calls a
+# third graph, which asks.
 
 
 # %%

@@ -24,14 +24,16 @@ def lines_of(*nodes):
 PREDICTIONS = (
     Prediction(
         name="inside",
-        question="A subgraph is a node: `prepare`, then `ask`, which pauses. After the answer, how often have they run?",
+        question="A subgraph is a node. In it, `prepare` comes first, then `ask` pauses. The person answers. How often have they "
+        "run?",
         choices=(
             Choice("`prepare` once, `ask` twice.", (1, 2)),
             Choice("`prepare` twice, `ask` twice: the subgraph is one node.", (2, 2)),
             Choice("`prepare` once, `ask` once.", (1, 1), "resumes_at_its_line"),
         ),
         measure=runs_of("prepare", "ask"),
-        evidence=lines_of("prepare", "ask"),
+        # No more than the counts: the next question is about a write of the same run.
+        evidence=lambda trace: m.counts(trace, "prepare", "ask"),
         why={
             (1, 2): "The subgraph has checkpoints of its own, below the parent's. `prepare` is saved there, so the "
             "subgraph goes on at `ask`."
@@ -39,7 +41,8 @@ PREDICTIONS = (
     ),
     Prediction(
         name="phantom",
-        question="Inside the subgraph, `ask` sends a write before its question. Does invoke() of the parent return it?",
+        question="Inside the subgraph, `ask` sends a write before its question. Does invoke() of the parent return it at the "
+        "pause?",
         choices=(
             Choice("Yes: a phantom, as at the top.", (True, "dropped")),
             Choice("No, and it is dropped all the same.", (False, "dropped")),
@@ -49,12 +52,13 @@ PREDICTIONS = (
         evidence=m.told,
         why={
             (False, "dropped"): "What invoke() returns is read from the parent's channels. The dropped write was for a "
-            "channel of the subgraph, and never came up."
+            "channel of the subgraph. The parent never got it."
         },
     ),
     Prediction(
         name="function",
-        question="Now a node `call` runs `inner.invoke(...)` itself. Inside, `first` and `second` ask. After two answers?",
+        question="The node `call` calls a graph in which `first` asks, then `second` asks. Two answers come. How often have "
+        "`call` and `first` run?",
         choices=(
             Choice("`call` once, `first` twice: only the inner node runs again.", (1, 2), "subgraph_resumes_outer"),
             Choice("`call` twice, `first` twice.", (2, 2)),
@@ -73,7 +77,7 @@ PREDICTIONS = (
     ),
     Prediction(
         name="functional",
-        question="An @entrypoint calls the @task `price`, then asks. After the answer, how often have they run?",
+        question="The @entrypoint `order` calls the @task `price`, then asks. The person answers. How often have they run?",
         choices=(
             Choice("The entrypoint once, `price` once.", (1, 1), "resumes_at_its_line"),
             Choice("The entrypoint twice, `price` once.", (2, 1)),
@@ -91,8 +95,8 @@ PREDICTIONS = (
     ),
     Prediction(
         name="transfer",
-        question="Three levels: `outer` has the graph `middle` as a node. `middle` has `before`, then `call`, which calls "
-        "a graph that asks. One answer. How often have `before` and `call` run?",
+        question="The graph `middle` is a node. In it, `before` comes first, then `call` calls a graph that asks. One answer "
+        "comes. How often have `before` and `call` run?",
         choices=(
             Choice("`before` twice, `call` twice.", (2, 2)),
             Choice("`before` once, `call` once.", (1, 1), "subgraph_resumes_outer"),
@@ -104,8 +108,8 @@ PREDICTIONS = (
             (
                 1,
                 2,
-            ): "`middle` is a subgraph as a node: it goes on after `before`. `call` calls a graph by hand: it runs "
-            "again from its top."
+            ): "`middle` is a subgraph as a node: it goes on after `before`. But `call` calls a graph, so it runs "
+            "again from its first line."
         },
     ),
 )
@@ -211,8 +215,8 @@ def build(saver, inner, book):
         ),
     ),
     hints=(
-        "Whatever stands before inner.invoke() in a node runs again. Where does it not?",
-        "In a node before. `inner` is a compiled graph: it can be a node itself.",
+        "What stands before inner.invoke() in a node runs again after the answer. Where would it not?",
+        "In a node before it. And `inner` is a compiled graph: it can be a node itself.",
         'graph.add_node("book", a_function_that_books); graph.add_node("inner", inner); an edge between them.',
     ),
 )
@@ -235,8 +239,8 @@ ORDER = Ordering(
         "return graph.compile(checkpointer=saver)",
     ),
     extra={
-        'graph.add_node("both", lambda state: {**book(state), **inner.invoke(state)})': "a node that calls `inner` by "
-        "hand runs again from its top."
+        'graph.add_node("both", lambda state: {**book(state), **inner.invoke(state)})': "a node that calls `inner` runs "
+        "again from its first line, and books again."
     },
     perform=lambda build: perform(build, (Invoke({"log": []}), Resume("8 pm"))),
     goals=(
@@ -255,7 +259,7 @@ LESSON = Lesson(
         "choose between a subgraph as a node and a graph called in a function",
         "use @task for work that must not happen twice",
     ),
-    minutes=20,
+    minutes=25,
     predictions=PREDICTIONS,
     orderings=(ORDER,),
     exercises=(EXERCISE,),
@@ -269,7 +273,7 @@ LESSON = Lesson(
             lambda: not any(row.phantom for row in traced("subgraph_as_node").ledger),
         ),
         Fact(
-            "A node that calls a graph by hand runs again at every resume.",
+            "A node that calls a graph runs again from its first line at every resume.",
             lambda: m.starts(traced("subgraph_in_function"), "call") == 3,
         ),
         Fact(
