@@ -163,9 +163,16 @@ _ALL = (
         "finished.",
     ),
     Misconception(
+        "called_is_run",
+        "the model has called the tool, so it has run",
+        "The model only asks for a tool. The middleware's node stands between model and tools: what the person rejects "
+        "there is not run.",
+    ),
+    Misconception(
         "reject_stops_all",
-        "the tool ran before the question, so a rejected call has happened already",
-        "The middleware asks in a node of its own, before the tools run. A rejected call is never executed.",
+        "what the person has rejected is never run",
+        "The no holds in the node that asked. A node after it that goes to the tools all the same runs the rejected "
+        "call.",
     ),
 )
 

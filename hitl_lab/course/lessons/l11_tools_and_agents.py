@@ -18,11 +18,17 @@ def mails(trace, run="run 2"):
     )
 
 
+def order_of_nodes(trace):
+    """The nodes of each run, in their order."""
+    names = {run.label: [e.name for e in m.events(trace, "task_started", run.label)] for run in trace.story.runs}
+    return [f"{run}: {' → '.join(name for name in nodes if name != '__start__')}" for run, nodes in names.items()]
+
+
 PREDICTIONS = (
     Prediction(
         name="tool_node",
-        question="One message calls two tools: `book` books at once, `pay` asks first. One ToolNode runs both. After the "
-        "answer, how often has `book` booked?",
+        question="One message calls two tools: `book` books at once, `pay` asks first. One task of the ToolNode runs both. "
+        "After the answer, how often has `book` booked?",
         choices=(
             Choice("Once: it had finished.", 1, "other_tools_wait"),
             Choice("Twice.", 2),
@@ -31,13 +37,13 @@ PREDICTIONS = (
         measure=lambda found: found["ran"].count("book"),
         evidence=lambda found: [f"ran: {', '.join(found['ran'])}", *m.counts(found["trace"], "tools")],
         why={
-            2: "Both calls are one task, `tools`. The task did not end, so nothing of it was committed. It ran again as "
-            "a whole."
+            2: "Both calls are one task, `tools`. At the question the task had not ended, so `commit` handed on nothing but "
+            "the question. The task ran again as a whole."
         },
     ),
     Prediction(
         name="sent",
-        question="Now each tool call gets a task of its own, by Send. How often has `book` booked?",
+        question="Now each tool call is a task of its own, by Send. After the answer, how often has `book` booked?",
         choices=(Choice("Once.", 1), Choice("Twice, as before.", 2, "siblings_run_again")),
         measure=lambda found: found["ran"].count("book"),
         evidence=lambda found: [f"ran: {', '.join(found['ran'])}", *m.counts(found["trace"], "tools")],
@@ -47,19 +53,19 @@ PREDICTIONS = (
         name="rejected",
         question="An agent wants to send a mail. The middleware asks a person, who rejects it. How many mails went out?",
         choices=(
-            Choice("One: the model had called the tool already.", 1, "reject_stops_all"),
+            Choice("One: the model had called the tool already.", 1, "called_is_run"),
             Choice("None.", 0),
         ),
         measure=mails,
-        evidence=lambda trace: [f"`tools` started {m.starts(trace, 'tools')} times", *m.told(trace)],
+        evidence=lambda trace: [f"mails: {mails(trace)}", *m.counts(trace, "model", "tools")],
         why={
-            0: "The model only asked for the tool. The middleware's node stands between model and tools, and it asked "
-            "there. The tool never ran."
+            0: "The model only asked for the tool. The middleware asked the person before the tools came, and the tools "
+            "never ran. The model then got the no as the result of its call."
         },
     ),
     Prediction(
         name="model",
-        question="The same agent, approved. How often has the model been called in all?",
+        question="The same agent, and the person approves. How often is the model called in all?",
         choices=(
             Choice("Twice: once for the tool call, once for the last word.", 2),
             Choice("Three times: it also runs again after the answer.", 3),
@@ -67,22 +73,24 @@ PREDICTIONS = (
         ),
         measure=lambda trace: m.starts(trace, "model"),
         evidence=lambda trace: m.counts(trace, "model", "HumanInTheLoopMiddleware.after_model", "tools"),
-        why={2: "The question is asked in a node of its own. That node ran again after the answer; the model did not."},
+        why={
+            2: "The question is asked in a node of its own. That node ran again after the answer, and the model did not."
+        },
     ),
     Prediction(
         name="transfer",
-        question="Another middleware, listed before the first, jumps to the tools by itself. The person rejects the mail. "
-        "How many mails go out?",
+        question="`jump` is listed before the approval, and sends every tool call to the tools. The person rejects the mail. How "
+        "many mails go out?",
         choices=(
-            Choice("None: it was rejected.", 0),
+            Choice("None: it was rejected.", 0, "reject_stops_all"),
             Choice("One.", 1),
             Choice("Two.", 2),
         ),
         measure=mails,
-        evidence=m.told,
+        evidence=lambda trace: [f"mails: {mails(trace)}", *order_of_nodes(trace)],
         why={
-            1: "after_model hooks run in reverse order: the one listed first runs last, after the person's no. It sent the "
-            "rejected call to the tools. A no in one node does not bind the nodes after it."
+            1: "Nodes after the model run in reverse order: what is listed first runs last. So `jump` ran after the person's "
+            "no, and sent the rejected call to the tools."
         },
     ),
 )
@@ -143,6 +151,10 @@ def perform_pay(make_pay):
         attempts.append(attempt)
     failing, working = attempts
     working.notes.update(at_pause=sum(at_pause), failing=failing)
+    if not (working.untouched or working.problem or working.error or failing.error):
+        given = ", ".join(f'"{text}"' for text in results(working)) or "nothing"
+        instead = ", ".join(f'"{text}"' for text in results(failing)) or "nothing"
+        working.lines = [f"with a bank that works it gave back {given}", f"with one that fails it gave back {instead}"]
     working.error = working.error or failing.error
     return working
 
@@ -162,7 +174,7 @@ def make_pay(bank):
 
 EXERCISE = Exercise(
     name="pay",
-    task="Write the tool `pay`: it asks, then pays at the bank. If the bank fails, it says so, and the pause still works.",
+    task='Write the tool `pay`: it asks, then pays at the bank. If the bank fails, it returns "the bank failed".',
     perform=perform_pay,
     goals=(
         Goal("it pauses with a question", lambda a: a.paused[0] and bool(a.outcomes[0].interrupts)),
@@ -251,13 +263,13 @@ build = make_pay
 
 build = make_pay
 ''',
-            "If the bank fails, the tool must say so instead of raising.",
+            "When the bank fails, the tool must catch it and say so.",
         ),
     ),
     hints=(
-        "Keep interrupt() out of the try, or let GraphBubbleUp through.",
-        "Ask first; then try: return bank(amount).",
-        'except ConnectionError: return "the bank failed" — catch what the bank raises, not every Exception.',
+        "Only the call of the bank belongs into a `try`. The question does not.",
+        "First interrupt(...). Then try: return bank(amount). What does the bank raise when it fails?",
+        'except ConnectionError: return "the bank failed". Not `except Exception`: that would catch a pause as well.',
     ),
 )
 
@@ -306,7 +318,7 @@ ORDER = Ordering(
         'graph.add_edge(START, "model")\ngraph.add_conditional_edges("model", each_call, ["tools"])',
         "return graph.compile(checkpointer=saver)",
     ),
-    extra={'graph.add_edge("model", "tools")': "then one task gets all calls."},
+    extra={'graph.add_edge("model", "tools")': "with that edge, one task gets all calls."},
     perform=lambda build: perform(build, (Invoke({"messages": []}), Resume("yes"))),
     goals=(
         Goal("it pauses with a question", lambda a: bool(a.outcomes[0].interrupts)),
@@ -324,7 +336,7 @@ LESSON = Lesson(
         "write a tool whose errors are handled and whose pause works",
         "say what a person's no stops, and what not",
     ),
-    minutes=25,
+    minutes=30,
     predictions=PREDICTIONS,
     orderings=(ORDER,),
     exercises=(EXERCISE,),
@@ -339,10 +351,11 @@ LESSON = Lesson(
         ),
         Fact("A rejected tool call is not executed.", lambda: mails(traced("agent_rejected")) == 0),
         Fact(
-            "After the answer the model is not called again.", lambda: m.starts(traced("agent_approved"), "model") == 2
+            "The resume does not repeat the call of the model.",
+            lambda: m.starts(traced("agent_approved"), "model") == 2,
         ),
         Fact(
-            "A middleware that jumps to the tools after that executes it all the same.",
+            "A middleware that runs after it and jumps to the tools executes it all the same.",
             lambda: mails(traced("agent_jump")) == 1,
         ),
     ),
