@@ -1,10 +1,15 @@
 # %% [markdown]
 # # 12 Fact check
 #
-# A good answer in a forum explained why the payload is lost, and offered three fixes. Is all of it true?
+# Somebody lost a payload at a pause and asked in [LangChain's
+# forum](https://forum.langchain.com/t/persisting-hitl-payloads/2950). A good answer explained it, and offered the three
+# fixes. Is all of it true?
 #
-# Here each claim is taken apart. Each part is run on the installed LangGraph. The verdict is computed: TRUE if every
-# part holds, FALSE if none does, else HALF. You predict the verdict first. You need about 30 minutes.
+# Here are its claims, in our words. Each is taken apart into parts that can be run. The verdict is computed from them:
+# TRUE if every part holds, FALSE if none does, else HALF.
+#
+# You predict the verdict before the parts are run. Read the parts first: they are the keys of the dict. You need about
+# 30 minutes.
 
 # %%
 import hitl_lab
@@ -48,7 +53,8 @@ def last(trace, kind, run="run 1"):
 # %% [markdown]
 # ## Claim 1: a new list
 #
-# `commit` is the place. The trace has an event for it: what was in `task.writes`, and what was handed on.
+# The claim is about `commit`. The trace has an event for each commit. It says what was in `task.writes`, and what was
+# handed on.
 
 
 # %%
@@ -64,7 +70,7 @@ def new_list():
 check.predict("new_list", "A", run=new_list)
 
 # %% [markdown] tags=["explain"]
-# **Fact.** The claim holds. The ledger even has the line of the installed LangGraph that left the write out.
+# **Fact.** The claim holds. The ledger also has the line of the installed LangGraph at which the write was left out.
 
 # %%
 check.show("new_list", lambda: print(payload(pause()).where))
@@ -72,7 +78,7 @@ check.show("new_list", lambda: print(payload(pause()).where))
 # %% [markdown]
 # ## Claim 2: replaced
 #
-# Two parts to check: what stands there at the pause, and how it came to be so. A saver can be asked directly.
+# What stands there at the pause, and how did it come to be so? One part asks a saver directly, with a task of our own.
 
 
 # %%
@@ -105,6 +111,8 @@ check.predict("replaced", "B", run=replaced)
 
 # %% [markdown]
 # ## Claim 3: whatever the durability mode
+#
+# Three modes on two checkpointers: six parts.
 
 
 # %%
@@ -122,7 +130,7 @@ check.predict("durability", "A", run=durability)
 # %% [markdown]
 # ## Claim 4: against duplicates
 #
-# What if the write were saved? `hitl_lab.counterfactual` changes that one line, for one run, and measures.
+# Notebook 07 has measured what would happen if the write were saved. `counterfactual.measure` does it once more.
 
 
 # %%
@@ -138,13 +146,16 @@ def duplicates():
 check.predict("duplicates", "B", run=duplicates)
 
 # %% [markdown] tags=["explain"]
-# **Fact.** A write that is saved for its task makes the task count as finished. Then nobody takes the answer.
+# **Fact.** A write saved for its task would make the task count as finished. Then nobody would take the answer: look at
+# the row P1.
 
 # %%
 check.show("duplicates", lambda: print(counterfactual.table()))
 
 # %% [markdown]
 # ## Claim 5: an artifact of timing
+#
+# "Artifact of timing" means: sometimes the write is saved, by luck. So we run it five times on each checkpointer.
 
 
 # %%
@@ -156,16 +167,31 @@ def artifact():
             in_sqlite.append(payload(pause(saver, "exit")).in_state)
     return {
         "in five runs with InMemorySaver it was saved at least once": any(in_memory),
-        "InMemorySaver and SqliteSaver differ": in_memory != in_sqlite,
+        "InMemorySaver does what SqliteSaver does not": in_memory != in_sqlite,
     }
 
 
 check.predict("artifact", "C", run=artifact)
 
+# %% [markdown] tags=["explain"]
+# **Fact.** What is sent before the question is never saved, in no run. But a message that is **changed in place** shows
+# up with "exit", on both checkpointers. That is no write, and no luck: it is the object itself, saved late.
+
+
+# %%
+def sent_or_changed():
+    for case in ("send before interrupt()", "mutate the state object"):
+        for saver in ("memory", "sqlite"):
+            print(f"{case:24} {saver:7} saved in", hitl_lab.mutation.measure(case, saver, "exit", n=5), "runs")
+
+
+check.show("artifact", sent_or_changed)
+
 # %% [markdown]
 # ## Claim 6: fix A is safe
 #
-# The last part kills the process while the second node runs, and looks into the database after that.
+# The last part is a crash, as in notebook 06. It kills the process while `review` runs, and then looks into the
+# database.
 
 
 # %%
@@ -185,6 +211,9 @@ check.predict("fix_a", "B", run=fix_a)
 
 # %% [markdown]
 # ## Claim 7: fix B is the same
+#
+# Fix A asks with `interrupt()` and goes on with `Command(resume=...)`. We go on from fix B's breakpoint in the same
+# way.
 
 
 # %%
@@ -201,6 +230,8 @@ check.predict("fix_b", "B", run=fix_b)
 
 # %% [markdown]
 # ## Claim 8: fix C leaves the rest alone
+#
+# One graph has a single paused node. The other has a finished sibling beside it, as in notebook 05.
 
 
 # %%
@@ -220,7 +251,7 @@ check.predict("fix_c", "B", run=fix_c)
 # %% [markdown]
 # ## Put it in order
 #
-# A measurement is a few lines. One piece does not belong.
+# Now measure a claim yourself. `build` makes the broken node's graph. One piece does not belong.
 
 # %%
 check.order("measure", "C D B")
@@ -228,8 +259,11 @@ check.order("measure", "C D B")
 # %% [markdown]
 # ## Your turn
 #
-# Write a function that reads a trace: the names of the nodes whose writes were dropped in the first run. It will be
-# tried on four graphs.
+# Write a function that takes a trace and returns a list: the name of the node for each write that was dropped in the
+# first run. If one node lost two writes, its name is there twice. No dropped write: an empty list.
+#
+# It is tried on the traces of four graphs. `trace.ledger` has what you need. For the broken node, the answer is
+# `["review"]`.
 
 
 # %% tags=["stub"]
@@ -250,7 +284,7 @@ check.exercise("dropped", dropped)
 # %% [markdown]
 # ## Another claim
 #
-# This one is not from the forum. It is about phantoms.
+# This one is not from the forum. It is about phantoms, and about a graph in a graph.
 
 
 # %%

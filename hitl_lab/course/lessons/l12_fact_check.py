@@ -1,5 +1,6 @@
 """Notebook 12: each claim of the forum answer, taken apart and run; the verdict is computed from the parts."""
 
+from hitl_lab import counterfactual, mutation
 from hitl_lab.course.attempt import Attempt, traced
 from hitl_lab.course.lesson import Choice, Exercise, Fact, Goal, Lesson, Mistake, Ordering, Prediction
 from hitl_lab.course.lessons import _measure as m
@@ -35,29 +36,29 @@ def claim(name, text, why):
 PREDICTIONS = (
     claim(
         "new_list",
-        "When a node raised GraphInterrupt, commit() hands on a new list with only INTERRUPT and RESUME; task.writes still "
+        "When a node stops on interrupt(), commit() hands on a new list with only INTERRUPT and RESUME. task.writes still "
         "holds the rest.",
-        {TRUE: "You can read it in the source, and the trace saw it happen."},
+        {TRUE: "The trace saw it happen: what commit got, and what it handed on."},
     ),
     claim(
         "replaced",
-        "put_writes() then replaces what was pending for the task, and so the write is lost.",
+        "put_writes() then replaces what was pending for the task, and that is how the write is lost.",
         {
-            HALF: "At the pause only the question is pending, that is right. But nothing was replaced: the write was never "
-            "handed to put_writes(). And a saver keeps the row it has."
+            HALF: "At the pause only the question is pending: that is right. But the write was never handed to put_writes(), "
+            "so there was nothing to replace. And a saver keeps the row that it has."
         },
     ),
     claim(
         "durability",
         "The write is lost whatever the durability mode, and whatever the checkpointer.",
-        {TRUE: "Six combinations, and dropped in each: the filter comes first, saving later."},
+        {TRUE: "It was dropped in all six. commit comes first, and saving comes after it."},
     ),
     claim(
         "duplicates",
         "The filter is there against duplicates: the node runs again, so a saved write would be made twice.",
         {
-            HALF: "The node does run again. But a write saved under the task's own id would not be doubled: the task would "
-            "count as finished, and the answer would be lost. That is the deeper reason."
+            HALF: "The node does run again. But a write saved under the task's own id would not be there twice: the task "
+            "would count as finished, and the answer would be lost. That is the deeper reason."
         },
     ),
     claim(
@@ -72,14 +73,14 @@ PREDICTIONS = (
         "fix_a",
         "Fix A is safe with any durability.",
         {
-            HALF: 'Once invoke() has returned, yes. With "exit", a process that is killed before that leaves nothing: the '
-            "payload is saved at the end only."
+            HALF: 'Once invoke() has returned, yes. But "exit" saves only at the end. A process that is killed before that '
+            "leaves nothing."
         },
     ),
     claim(
         "fix_b",
         "Fix B gives the same result as fix A.",
-        {HALF: "The payload is kept. But there is no question, and an answer is not taken."},
+        {HALF: "The payload is kept. But no question waits, and the answer is lost."},
     ),
     claim(
         "fix_c",
@@ -146,7 +147,8 @@ EXERCISE = Exercise(
             "only_phantoms",
             lambda a: said(a, "broken_node") == ["review"] and said(a, "subgraph_as_node") == [],
             HEAD + "    return [row.node for row in trace.ledger if row.phantom]\n",
-            "You look for phantoms. A write that is dropped inside a subgraph is no phantom: the parent never returned it.",
+            "Your function looks for phantoms. A write that is dropped inside a subgraph is no phantom: the parent never "
+            "returned it.",
         ),
         Mistake(
             "returned_is_saved",
@@ -158,7 +160,7 @@ EXERCISE = Exercise(
             "too_many",
             lambda a: len(said(a, "fix_a_split_node")) > 0,
             HEAD + "    return [row.node for row in trace.ledger]\n",
-            "You name writes that were kept. Look at `row.fate`.",
+            "Your function also names writes that were kept. Look at `row.fate`.",
         ),
     ),
     hints=(
@@ -173,11 +175,16 @@ def perform_measure(measure):
     """Run the assembled measurement, recorded."""
     from hitl_lab import record
 
-    with record() as trace:
-        held = measure(build)
-    attempt = Attempt(trace)
-    attempt.notes["held"] = held
-    return attempt
+    try:
+        with record() as trace:
+            held = measure(build)
+    except Exception as error:  # noqa: BLE001 - blocks in a wrong order may raise anything; the learner reads it
+        return Attempt(error=error)
+    # Each run has a saver of its own, so the trace is no story to tell: only what became of the write.
+    modes = [next(m.events(trace, "run_started", run.label)).durability for run in trace.story.runs]
+    fates = [m.fate(trace, "review", run=run.label) for run in trace.story.runs]
+    lines = [f"{mode}: the write of `review` was {fate}" for mode, fate in zip(modes, fates, strict=True)]
+    return Attempt(lines=lines, notes={"held": held, "runs": len(trace.story.runs)})
 
 
 def order_given():
@@ -194,20 +201,25 @@ ORDER = Ordering(
     given=order_given,
     blocks=(
         "fates = []",
-        ('for mode in ("sync", "async", "exit"):\n    graph = build(InMemorySaver())\n    with hitl_lab.record() as trace:\n'
-        "        graph.invoke(QUESTION, CONFIG, durability=mode)\n    fates.append(trace.ledger[-1].fate)"),
+        (
+            'for mode in ("sync", "async", "exit"):\n    graph = build(InMemorySaver())\n    with hitl_lab.record() as trace:\n'
+            "        graph.invoke(QUESTION, CONFIG, durability=mode)\n    fates.append(trace.ledger[-1].fate)"
+        ),
         'return fates == ["dropped", "dropped", "dropped"]',
     ),
     extra={
-        'return "hitl_payload" not in str(graph.invoke(QUESTION, CONFIG))': "that asks what was returned, not what was "
+        'return "hitl_payload" not in str(graph.invoke(QUESTION, CONFIG))': "it looks at what was returned, not at what was "
         "saved."
     },
     perform=perform_measure,
     goals=(
-        Goal("all three modes were run", lambda a: len(a.trace.story.runs) == 3),
-        Goal("the claim was measured", lambda a: a.notes["held"] is True),
+        Goal("all three modes were run", lambda a: a.notes["runs"] == 3),
+        Goal("the claim holds", lambda a: a.notes["held"] is True),
     ),
-    hints=("A list to collect in, a loop, a comparison.", "What is returned ends the function."),
+    hints=(
+        "First an empty list, then a loop that fills it, then a comparison.",
+        "`return` ends the function, so it comes last. Which `return` looks at fates?",
+    ),
 )
 
 
@@ -230,6 +242,18 @@ LESSON = Lesson(
     exercises=(EXERCISE,),
     recap=(
         Fact("The filter in commit() is real, and it does not depend on the durability mode.", all_dropped),
+        Fact(
+            "The write is lost in commit(): nothing of it was ever handed to put_writes().",
+            lambda: next(r for r in traced("broken_node").ledger if r.node == "review").handed is None,
+        ),
+        Fact(
+            "The filter is there for the answer: a task with saved writes would not run again to take it.",
+            lambda: counterfactual.measure("P1").answer == "lost",
+        ),
+        Fact(
+            'With "exit" the write is not saved either, on InMemorySaver.',
+            lambda: mutation.measure("send before interrupt()", "memory", "exit", n=3).seen == 0,
+        ),
         Fact(
             "Fix A keeps payload and answer.",
             lambda: (
