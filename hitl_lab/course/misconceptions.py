@@ -124,7 +124,7 @@ _ALL = (
     Misconception(
         "side_effects_once",
         "a side effect before interrupt() happens once",
-        "A pause takes nothing back and the node runs again from its top: the mail is sent twice. Put it in a "
+        "A pause takes nothing back, and the node runs again from its first line: so it happens twice. Put it in a "
         "node of its own, or after the answer.",
     ),
     Misconception(

@@ -157,6 +157,8 @@ def perform_mail(build):
 
     attempt = perform(lambda saver: build(saver, lambda: mails.append("mail")), (Invoke({"log": []}), Resume(answer)))
     attempt.notes.update(mails=len(mails), mails_at_pause=sum(at_pause))
+    if attempt.trace is not None:
+        attempt.lines = [f"it sent {len(mails)} e-mail{'s' * (len(mails) != 1)}, {sum(at_pause)} before the answer"]
     return attempt
 
 

@@ -144,6 +144,9 @@ def perform_booking(build):
         lambda saver: build(saver, make_inner(), lambda: booked.append("table")), (Invoke({"log": []}), Resume(answer))
     )
     attempt.notes.update(booked=len(booked), at_pause=sum(at_pause))
+    if attempt.trace is not None:
+        times = f"{len(booked)} time{'s' * (len(booked) != 1)}"
+        attempt.lines = [f"it booked {times}, {sum(at_pause)} before the answer"]
     return attempt
 
 

@@ -154,7 +154,11 @@ def perform_pay(make_pay):
     if not (working.untouched or working.problem or working.error or failing.error):
         given = ", ".join(f'"{text}"' for text in results(working)) or "nothing"
         instead = ", ".join(f'"{text}"' for text in results(failing)) or "nothing"
-        working.lines = [f"with a bank that works it gave back {given}", f"with one that fails it gave back {instead}"]
+        paid = f"{working.notes['paid']} time{'s' * (working.notes['paid'] != 1)}"
+        working.lines = [
+            f"with a bank that works it paid {paid} and gave back {given}",
+            f"with one that fails it gave back {instead}",
+        ]
     working.error = working.error or failing.error
     return working
 
