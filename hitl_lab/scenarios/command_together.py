@@ -62,5 +62,9 @@ SCENARIOS = (
     ),
     variant("command_goto_only", "Command(goto=...) without an answer: the question stays", Command(goto="audit"), YES),
     variant("command_update_only", "Command(update=...) without an answer: asked again", Command(update=NOTE), YES),
+    variant("command_resume_none", "Command(resume=None) is no answer, and an error", Command(resume=None), YES),
+    variant(
+        "command_resume_empty", "Command(resume={}) is an id map without an id: asked again", Command(resume={}), YES
+    ),
     variant("command_empty", "Command() without anything in it is an error", Command(), YES),
 )

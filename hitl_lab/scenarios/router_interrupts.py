@@ -1,7 +1,7 @@
 """The router of a conditional edge asks the question, after its node has returned.
 
 The router belongs to the node's task: the pause drops the node's returned update too, and the answer runs the node
-again before the router.
+again before the router. A router at START belongs to the task that takes the input, so there the input is dropped.
 """
 
 import operator
@@ -26,6 +26,10 @@ def route(state):
     return "publish" if interrupt(f"Publish {state['log'][-1]}?") == "yes" else END
 
 
+def begin(state):
+    return "propose" if interrupt("Begin?") == "yes" else END
+
+
 def publish(state):
     return {"log": ["published"]}
 
@@ -40,11 +44,26 @@ def build(saver, kind=as_is):
     return graph.compile(checkpointer=saver)
 
 
-SCENARIO = Scenario(
-    name="router_interrupts",
-    title="A router that interrupts drops what its node returned",
-    build=build,
-    abuild=partial(build, kind=as_async),
-    story=(Invoke({"log": []}), Resume("yes")),
-    topic="control flow",
+def build_start(saver, kind=as_is):
+    graph = StateGraph(State)
+    graph.add_node("propose", kind(propose))
+    graph.add_conditional_edges(START, kind(begin), ["propose", END])
+    graph.add_edge("propose", END)
+    return graph.compile(checkpointer=saver)
+
+
+def variant(name, title, make):
+    return Scenario(
+        name=name,
+        title=title,
+        build=make,
+        abuild=partial(make, kind=as_async),
+        story=(Invoke({"log": ["order"]}), Resume("yes")),
+        topic="control flow",
+    )
+
+
+SCENARIOS = (
+    variant("router_interrupts", "A router that interrupts drops what its node returned", build),
+    variant("start_router_interrupts", "A router at START that interrupts drops the input", build_start),
 )

@@ -71,6 +71,13 @@ SCENARIOS = (
         cases=(),
     ),
     variant(
+        "stream_stopped_at_question",
+        "A caller that stops at the chunk of the question: it is saved all the same, and takes its answer",
+        stream("updates", stop_after=2),
+        ANSWER,
+        cases=(),
+    ),
+    variant(
         "stream_stopped_before_apply",
         "A caller that stops at the chunk of `draft`: its write is pending, and applied later without a run",
         stream("updates", stop_after=1),

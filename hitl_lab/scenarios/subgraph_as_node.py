@@ -58,7 +58,10 @@ def inner_config(snapshot):
     return snapshot.tasks[0].state.config
 
 
-def variant(name, title, *story, cases=()):
+MODES = ("values", "updates", "tasks", "checkpoints", "debug", "messages", "custom")
+
+
+def variant(name, title, *story, cases=(), needs=()):
     return Scenario(
         name=name,
         title=title,
@@ -67,6 +70,7 @@ def variant(name, title, *story, cases=()):
         story=story,
         topic="subgraphs",
         cases=cases,
+        needs=needs,
     )
 
 
@@ -96,5 +100,12 @@ SCENARIOS = (
         "A stream with subgraphs=True tells which graph each chunk comes from",
         Stream({"log": ["order"]}, modes=("values", "updates", "tasks"), options={"subgraphs": True}),
         Resume("yes"),
+    ),
+    variant(
+        "subgraph_streamed_v2",
+        "The same in every mode at once, as version='v2'",
+        Stream({"log": ["order"]}, modes=MODES, options={"subgraphs": True, "version": "v2"}),
+        Resume("yes"),
+        needs=("langgraph>=1.1",),
     ),
 )

@@ -1,6 +1,7 @@
 """A graph in a graph in a graph; only the innermost node asks.
 
-Each level pauses its parent: three checkpoints wait, one a namespace, and one answer goes through all of them.
+Each level pauses its parent: three checkpoints wait, one a namespace, and one answer goes through all of them. An
+update made with the innermost config goes in there alone.
 """
 
 import operator
@@ -10,7 +11,7 @@ from typing import Annotated, TypedDict
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import interrupt
 
-from ._scenario import Invoke, Resume, Scenario, as_async, as_is
+from ._scenario import Invoke, Resume, Scenario, Update, as_async, as_is
 from ._send import send_hook
 
 
@@ -48,11 +49,26 @@ def build(saver, kind=as_is):
     return wrap("middle", middle, kind, saver)
 
 
-SCENARIO = Scenario(
-    name="subgraph_nested_twice",
-    title="A question two graphs deep pauses all three",
-    build=build,
-    abuild=partial(build, kind=as_async),
-    story=(Invoke({"log": []}), Resume("yes")),
-    topic="subgraphs",
+def innermost_config(snapshot):
+    return snapshot.tasks[0].state.tasks[0].state.config
+
+
+def variant(name, title, *story):
+    return Scenario(
+        name=name,
+        title=title,
+        build=build,
+        abuild=partial(build, kind=as_async),
+        story=(Invoke({"log": []}), *story, Resume("yes")),
+        topic="subgraphs",
+    )
+
+
+SCENARIOS = (
+    variant("subgraph_nested_twice", "A question two graphs deep pauses all three"),
+    variant(
+        "subgraph_nested_update_inside",
+        "update_state two graphs deep: only the asking node runs again",
+        Update({"log": ["note"]}, config=innermost_config),
+    ),
 )
