@@ -338,7 +338,7 @@ class Book:
         mine = [self.task(event, info.id, info) for info in event.tasks]
         out["scene"] = [*self.callers(event), *mine]
         out["states"] = [
-            [n, "finished" if info.finished else "planned"] for n, info in zip(mine, event.tasks, strict=True)
+            [n, self.story.stands(info, event)] for n, info in zip(mine, event.tasks, strict=True)
         ]
 
     def on_task_pushed(self, event: ev.TaskPushed, out: dict[str, Any]) -> None:

@@ -85,7 +85,7 @@ class NodeStates:
                             {number} if self._now.get(number) == "paused" else set()
                         )
                         self._tasks[number] = {}
-                    self.set(number, info.id, "finished" if info.finished else "planned", out)
+                    self.set(number, info.id, story.stands(info, event), out)
             case ev.TaskPushed():
                 self.set(self.of(event, event.info.name, story), event.task, "planned", out)
             case ev.TaskStarted():

@@ -95,11 +95,21 @@ def _ticked(e: ev.Ticked, story: Story) -> str:
         return f"{code('tick')}: the run was asked to drain and stops here."
     if not e.tasks:
         return f"{code('tick')} found no task left: the run is done."
-    done = [code(t.name) for t in e.tasks if t.finished]
     text = f"{code('tick')} planned {plural(len(names), 'task')}: {listed(names)}."
-    if done:
-        text += f" {listed(done)} finished in an earlier run: its saved writes are handed back, it does not run again."
+    for how, (one, many) in _HANDED_BACK.items():
+        done = [code(t.name) for t in e.tasks if story.stands(t, e) == how]
+        if len(done) == 1:
+            text += f" {done[0]} {one} in an earlier run: its saved writes are handed back, it does not run again."
+        elif done:
+            text += f" {listed(done)} {many} in an earlier run: their saved writes are handed back, none runs again."
     return text
+
+
+_HANDED_BACK = {
+    "finished": ("finished", "finished"),
+    "failed": ("failed after a write", "failed after a write"),
+    "cancelled": ("was cancelled after a write", "were cancelled after a write"),
+}
 
 
 def _pushed(e: ev.TaskPushed, story: Story) -> str:
@@ -250,13 +260,18 @@ def _returned(e: ev.Returned, story: Story) -> str:
 
 def _state_read(e: ev.StateRead, story: Story) -> str:
     if e.error:
-        return f"{code('get_state()')} (live view) could not be read: {_error(e.error)}."
+        return f"{_live(e, story)} could not be read: {_error(e.error)}."
     nxt = listed(code(n) for n in e.next) or "nothing"
     asks = f"; asks {_questions(e.interrupts, story)}" if e.interrupts else ""
     return (
-        f"{code('get_state()')} (live view) reads checkpoint {story.name(e.checkpoint)}: {values.show(e.values, 100)}; "
+        f"{_live(e, story)} reads checkpoint {story.name(e.checkpoint)}: {values.show(e.values, 100)}; "
         f"next: {nxt}{asks}.{_stored(e)}"
     )
+
+
+def _live(e: ev.StateRead, story: Story) -> str:
+    place = story.place(e.ns)
+    return f"{code('get_state()')} (live view{' inside ' + code(place) if place else ''})"
 
 
 def _stored(e: ev.StateRead) -> str:
@@ -272,10 +287,15 @@ def _stored(e: ev.StateRead) -> str:
 
 
 def _run_ended(e: ev.RunEnded, story: Story) -> str:
+    if e.status == "closed":
+        action = story.action(e.run)
+        read = next((x for x in (action.events if action else ()) if isinstance(x, ev.StateRead)), None)
+        asked = _questions(read.interrupts, story) if read is not None else ""
+        text = "The caller stopped the stream early; the run ends here."
+        return f"{text} Its thread waits for an answer to {asked}." if asked else text
     return {
         "done": "The run is done.",
         "paused": "The run has paused; its thread waits for a person.",
-        "closed": "The caller stopped the stream early; the run ends here.",
         "out_of_steps": "The run ended at its recursion limit.",
         "draining": "The run ended because it was asked to drain.",
     }.get(e.status, f"The run ended with {_error(e.error, e.status)}.")
@@ -308,7 +328,7 @@ def _state_updated(e: ev.StateUpdated, story: Story) -> str:
     if started and after and started.interrupts and not after.error:
         gone = [i for i in started.interrupts if i.id not in {j.id for j in after.interrupts}]
         if gone:
-            text += f" The question {_questions(gone, story)} is no longer shown by {code('get_state()')} (live view)."
+            text += f" The question {_questions(gone, story)} is no longer shown by {_live(after, story)}."
     if started and after and not after.error and e.nodes:
         skipped = [n for n in started.next if n not in after.next and n in e.nodes]
         if skipped:

@@ -120,6 +120,23 @@ class Story:
         """Return the run or update an event belongs to, by `Event.run`."""
         return self._action_of.get(key)
 
+    def stands(self, info: ev.TaskInfo, at: ev.Event) -> str:
+        """Return how a task stands when `at` plans it: "planned", or, its saved writes being handed back, "finished";
+        "failed" or "cancelled" if its node ended so, after a write, in an earlier run.
+        """
+        if not info.finished:
+            return "planned"
+        before = [outcome for n, outcome in self._ends.get(info.id, ()) if n < at.n]
+        return {"error": "failed", "cancelled": "cancelled"}.get(before[-1] if before else "", "finished")
+
+    @cached_property
+    def _ends(self) -> dict[str, list[tuple[int, str]]]:
+        out: dict[str, list[tuple[int, str]]] = {}
+        for event in self.events:
+            if isinstance(event, ev.TaskEnded):
+                out.setdefault(event.task, []).append((event.n, event.outcome))
+        return out
+
     @cached_property
     def runs(self) -> tuple[Action, ...]:
         """The runs, without the updates."""

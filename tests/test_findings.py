@@ -24,6 +24,7 @@ EXPECTED = {
     "fix_c_as_paused_node": "HL005 HL016",
     "parallel_sibling": "HL001 HL002",
     "router_interrupts": "HL001 HL002",
+    "start_router_interrupts": "HL001 HL002",
     "two_questions": "HL001 HL002",
     "two_tasks_bare_answer": "HL017",
     "two_tasks_empty_map": "HL006",
@@ -34,6 +35,9 @@ EXPECTED = {
     "new_input_while_paused": "HL001 HL002 HL003 HL004 HL013",
     "subgraph_as_node": "HL001",
     "subgraph_update_parent": "HL001",
+    "subgraph_nested_update_inside": "HL001",
+    "stream_events": "HL001 HL002",
+    "stream_stopped_at_question": "HL001",
     "swallowed_by_except": "HL010 HL016",
     "swallowed_by_finally": "HL010 HL016",
     "retry_before_question": "HL001 HL002 HL015",
@@ -44,6 +48,7 @@ EXPECTED = {
     "changed_draft": "HL009",
     "crossed_answers": "HL009",
     "unserialisable_state": "HL014",
+    "command_resume_empty": "HL006",
     "breakpoint_empty_input": "HL013",
     "breakpoint_new_input": "HL013",
     "breakpoint_answered": "HL006",
@@ -209,3 +214,15 @@ def test_random_graphs_used_at_random(asynchronous):
         prove(both(example, memory, asynchronous=asynchronous)[0].trace)
 
     hold()
+
+
+def test_advice_gives_a_new_node_a_name_that_is_free():
+    (found,) = traced("subgraph_nested_update_inside").findings
+    assert 'builder.add_node("before_ask_2", before_ask_2)' in found.advice.sketch  # the graph has a before_ask
+    assert 'builder.add_edge("before_ask", "before_ask_2")' in found.advice.sketch
+
+
+def test_advice_for_a_router_at_the_start():
+    first, _ = traced("start_router_interrupts").findings
+    assert 'builder.add_edge(START, "ask_after_start")' in first.advice.sketch
+    assert "drops what `__start__` took from the input" in first.advice.text

@@ -7,6 +7,8 @@ import re
 from hitl_lab.findings import Advice
 from hitl_lab.rules._case import Case
 
+START = "__start__"
+
 
 def ident(name: str) -> str:
     """Return a node's name as a Python name."""
@@ -27,7 +29,7 @@ def inside(path: str) -> str:
 
 def split(case: Case, path: str, channel: str) -> Advice:
     """Fix A for a write before interrupt()."""
-    name, new = leaf(path), f"before_{ident(leaf(path))}"
+    name, new = leaf(path), case.new_node(path, f"before_{ident(leaf(path))}")
     edges = [f'builder.add_edge({_quoted(p)}, "{new}")   # was: to "{name}"' for p in case.predecessors(path)]
     edges = edges or [f'# let every edge that led to "{name}" lead to "{new}"']
     sketch = "\n".join([
@@ -50,19 +52,20 @@ def split(case: Case, path: str, channel: str) -> Advice:
     return Advice(text, "A", sketch)
 
 
-def router_out(path: str) -> Advice:
+def router_out(case: Case, path: str) -> Advice:
     """Fix A for an interrupt() in a conditional edge."""
-    name, ask = leaf(path), f"ask_after_{ident(leaf(path))}"
+    name, ask = leaf(path), case.new_node(path, f"ask_after_{ident(leaf(path))}")
     sketch = "\n".join([
         f"{inside(path)}def {ask}(state):                # the question, in a node of its own",
         '    return {"decision": interrupt(...)}',
         "",
-        f'builder.add_edge("{name}", "{ask}")',
+        f'builder.add_edge({_quoted(name)}, "{ask}")',
         f'builder.add_conditional_edges("{ask}", lambda state: state["decision"])',
     ])  # fmt: skip
+    gone = "took from the input" if name == START else "returned"
     text = (
         f"Move interrupt() out of the conditional edge after `{name}` into a node of its own: the router runs inside "
-        f"the task of `{name}`, so its pause drops what `{name}` returned."
+        f"the task of `{name}`, so its pause drops what `{name}` {gone}."
     )
     return Advice(text, "A", sketch)
 
@@ -134,4 +137,4 @@ def update_beside(name: str) -> Advice:
 
 
 def _quoted(name: str) -> str:
-    return "START" if name == "START" else f'"{name}"'
+    return "START" if name in ("START", START) else f'"{name}"'

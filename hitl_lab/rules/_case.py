@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -188,6 +189,17 @@ class Case:
     def predecessors(self, path: str) -> tuple[str, ...]:
         """Return the nodes with an edge to a node, "START" for the entry; () if the trace does not tell the graph."""
         return tuple(self._edges_to.get(path.replace("/", ":"), ()))
+
+    def new_node(self, path: str, name: str) -> str:
+        """Return a name for a new node beside a node: the given one, or with a number if the graph has that already."""
+        place = path.replace("/", ":").rpartition(":")
+        there = "".join(place[:2])
+        names = itertools.chain([name], (f"{name}_{n}" for n in itertools.count(2)))
+        return next(free for free in names if f"{there}{free}" not in self._nodes)
+
+    @cached_property
+    def _nodes(self) -> set[str]:
+        return {key for e in self.story.events for key in (getattr(e, "shape", None) or {}).get("nodes", ())}
 
     @cached_property
     def _edges_to(self) -> dict[str, dict[str, None]]:

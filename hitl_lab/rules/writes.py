@@ -62,7 +62,7 @@ def dropped(case: Case) -> Iterator[Finding]:
         attempt = case.attempt_of.get((row.action_key, row.task_id))
         routed = row.via == "return"  # the node had returned: its conditional edge asked
         stop = "its conditional edge called interrupt()" if routed else "the node stopped on interrupt()"
-        advice = _advice.router_out(row.path) if routed else _advice.split(case, row.path, row.channel)
+        advice = _advice.router_out(case, row.path) if routed else _advice.split(case, row.path, row.channel)
         made = "returned by the node" if routed else "made before it"
         yield Finding(
             "HL001",
