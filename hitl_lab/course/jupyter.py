@@ -31,6 +31,8 @@ def command(workspace: Path, *, port: int = 8888, browser: bool | None = None) -
         "--LabApp.news_url=None",
         "--LabApp.check_for_updates_class=jupyterlab.handlers.announcements.NeverCheckForUpdate",
         "--LabApp.extension_manager=readonly",
+        # A saved view of a widget would be an error message on another day.
+        "--ContentsManager.pre_save_hook=hitl_lab.course.saving.drop_views",
         # At WARN the address is what stands on the screen, not at the top of forty lines about extensions.
         "--Application.log_level=WARN",
     ]
