@@ -9,7 +9,9 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import anywidget
 import ipywidgets as w
+import traitlets
 
 from hitl_lab.course._said import Said, as_html
 from hitl_lab.course.lesson import Exercise, Ordering, Prediction, letter
@@ -19,6 +21,58 @@ if TYPE_CHECKING:
     from hitl_lab.course.check import Check, Panel
 
 
+class _Keys(anywidget.AnyWidget):
+    """Makes the panel it lies in usable by keyboard; shows nothing.
+
+    Without it JupyterLab takes the keys for its own: an arrow in a list goes to the next cell, the letter b inserts
+    one, Enter on a button edits the cell. And ipywidgets' choices are no group: each is a tab stop, and the arrows do
+    nothing.
+
+    label: what the choices are called, for a screen reader.
+    """
+
+    _esm = """
+    function render({ model, el }) {
+      el.style.display = "none";
+      const group = (panel) => {
+        // On each element that can have the focus: JupyterLab looks there before it looks further up.
+        for (const one of panel.querySelectorAll("input, select, button, [tabindex]")) {
+          one.dataset.lmSuppressShortcuts = "true";
+        }
+        for (const box of panel.querySelectorAll(".widget-radio-box")) {
+          box.setAttribute("role", "radiogroup");
+          box.setAttribute("aria-label", model.get("label"));
+          for (const input of box.querySelectorAll("input")) input.name = model.model_id || "hitl-choices";
+        }
+      };
+      let tries = 100, observer = null;
+      const find = () => {
+        const panel = el.closest(".hitl-panel");
+        if (!panel) { if (tries-- > 0) setTimeout(find, 50); return; }
+        group(panel);
+        observer = new MutationObserver(() => group(panel));
+        observer.observe(panel, { childList: true, subtree: true });
+      };
+      find();
+      return () => { tries = 0; if (observer) observer.disconnect(); };
+    }
+    export default { render };
+    """
+    _css = ".hitl-panel .widget-select > label { text-align: left; width: 100%; }"
+    label = traitlets.Unicode("").tag(sync=True)
+
+
+def _panel(*parts: Any, label: str = "") -> Any:
+    box = w.VBox([_Keys(label=_plain(label)), *parts])
+    box.add_class("hitl-panel")
+    return box
+
+
+def _plain(text: str) -> str:
+    # ipywidgets shows the text of a choice as it is.
+    return text.replace("`", "")
+
+
 def prediction(panel: Panel, check: Check, question: Prediction) -> Any:
     """Choices and a commit button; after the commit, the comparison and the trace."""
     # A radio button shows its text as it is: no backticks there.
@@ -26,8 +80,8 @@ def prediction(panel: Panel, check: Check, question: Prediction) -> Any:
     choose = w.RadioButtons(options=options, value=None, layout=w.Layout(width="auto"))
     commit = w.Button(description="Commit", tooltip="Commit this choice, then run the graph", disabled=True)
     result = _status()
-    box = w.VBox([w.HTML(as_html([Said(question.question, "title")])), choose, commit, result])
-    box.add_class("hitl-prediction")
+    title = w.HTML(as_html([Said(question.question, "title")]))
+    box = _panel(title, choose, commit, result, label=question.question)
 
     def chosen(change: Any) -> None:
         commit.disabled = change["new"] is None
@@ -40,7 +94,7 @@ def prediction(panel: Panel, check: Check, question: Prediction) -> Any:
         panel.said = answer.said
         more = Said("The cells below that waited for this can be run now.", "quiet")
         result.value = _alive(as_html([*answer.said[1 + len(question.choices) :], more]))
-        box.children = [*box.children[:2], result]
+        box.children = [part for part in box.children if part is not commit]
 
     choose.observe(chosen, "value")
     commit.on_click(committed)
@@ -54,15 +108,15 @@ def ordering(panel: Panel, check: Check, task: Ordering) -> Any:
     text = w.HTML(as_html(panel.said))
     # Stretched: an empty list would else be two pixels wide, and a full one as wide as its longest line.
     tall = w.Layout(
-        width="98%", height=f"{max(6, len(shown) + 1) * 1.5:g}em", flex_flow="column", align_items="stretch"
+        width="auto", height=f"{max(6, len(shown) + 1) * 1.5:g}em", flex_flow="column", align_items="stretch"
     )
     # A description is a <label> of the list, which a screen reader reads with it.
-    wide = {"description_width": "fit-content"}
+    wide = {"description_width": "auto"}
     left = w.Select(description="Blocks", options=[(t, x) for x, t in name.items()], layout=tall, style=wide)
     right = w.Select(description="Your order", options=[], layout=tall, style=wide)
     result = _status()
     buttons = {
-        label: w.Button(description=label, tooltip=tip, layout=w.Layout(width="9em"))
+        label: w.Button(description=label, tooltip=tip, layout=w.Layout(width="6.5em"))
         for label, tip in (
             ("Use", "Put the selected block at the end of your order"),
             ("Take out", "Take the selected block out of your order"),
@@ -114,19 +168,22 @@ def ordering(panel: Panel, check: Check, task: Ordering) -> Any:
 
     for label, do in {"Use": use, "Take out": take_out, "Up": move(-1), "Down": move(1), "Run": run}.items():
         buttons[label].on_click(do)
+    # In the order of use, which is that of the tab key: choose a block, use it, move it, run.
+    half = w.Layout(flex="1 1 0%", min_width="0")
+    under = w.Layout(flex_flow="row wrap")
     columns = w.HBox(
         [
-            w.VBox([left], layout=w.Layout(width="42%")),
-            w.VBox(list(buttons.values()), layout=w.Layout(margin="1.8em 1em 0 0")),
-            w.VBox([right], layout=w.Layout(width="42%")),
-        ]
+            w.VBox([left, w.HBox([buttons["Use"]])], layout=half),
+            w.VBox([right, w.HBox([buttons[x] for x in ("Up", "Down", "Take out", "Run")], layout=under)], layout=half),
+        ],
+        layout=w.Layout(max_width="60em"),
     )
-    return w.VBox([text, columns, result, help_box])
+    return _panel(text, columns, result, help_box)
 
 
 def helped(panel: Panel, check: Check, task: Exercise | Ordering) -> Any:
     """The result of a try that is not there yet, with a hint button."""
-    return w.VBox([w.HTML(_alive(as_html(panel.said[:-1]))), _help(check, task)])
+    return _panel(w.HTML(_alive(as_html(panel.said[:-1]))), _help(check, task))
 
 
 def _help(check: Check, task: Exercise | Ordering) -> Any:

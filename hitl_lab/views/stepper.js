@@ -7,7 +7,7 @@ The contract with Python
              view of step k; its twin in Python is hitl_lab.frame_view.frame_at, and tests hold them together.
              {"schema": "hitl_lab.comparison"}: {title, panes: [{title, document}], rows: [[k or null, ...]],
              differences: [[row, text]]}.
-             {"schema": "hitl_lab.table"}: {title, columns, filters, rows: [[[text, tone, whole text, [groups]], ...]]}.
+             {"schema": "hitl_lab.table"}: {title, columns, filters, below, rows: [[[text, tone, whole text, [groups]], ...]]}.
   traits     document (bytes, UTF-8 JSON), position (int from 1; two-way), controls (list, see below).
   live       Python sends {"type": "append", "patch": {list name: {"from": i, "items": [...]}}}: each list of the
              document is cut at `from` and goes on with `items` (hitl_lab.frames.patch makes it). A view that stands
@@ -279,9 +279,13 @@ function make(tag, props, ...children) {
     else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
     else node.setAttribute(name, value === true ? "" : String(value));
   }
+  // Else JupyterLab takes the keys of whoever clicked it: "x" cuts the cell. It looks at the element with the focus first.
+  if (FOCUSABLE.has(tag) || node.hasAttribute("tabindex")) node.dataset.lmSuppressShortcuts = "true";
   node.append(...children.filter((c) => c !== null && c !== undefined && c !== false && c !== ""));
   return node;
 }
+
+const FOCUSABLE = new Set(["button", "input", "select", "summary"]);
 
 function svg(tag, props, ...children) {
   const node = document.createElementNS(SVG, tag);
@@ -980,7 +984,11 @@ export class Table {
       select.addEventListener("change", () => { if (select.selectedIndex === 0) this.chosen.delete(column); else this.chosen.set(column, select.value); this.fill(); });
       return make("label", { class: "hl-filter" }, doc.columns[column], " ", select);
     });
-    this.heads = doc.columns.map((name, i) => {
+    // Long text stands under its row, over the whole width: as a column it would be out of sight.
+    this.below = new Set(doc.below || []);
+    this.beside = doc.columns.map((_, i) => i).filter((i) => !this.below.has(i));
+    this.heads = this.beside.map((i) => {
+      const name = doc.columns[i];
       const button = make("button", { type: "button", class: "hl-sort", onclick: () => this.sort(i) }, name, make("span", { class: "hl-dir", "aria-hidden": "true" }));
       return make("th", { scope: "col", "aria-sort": "none" }, button);
     });
@@ -993,7 +1001,7 @@ export class Table {
 
   sort(column) {
     this.sorted = this.sorted && this.sorted[0] === column ? [column, -this.sorted[1]] : [column, 1];
-    this.heads.forEach((th, i) => th.setAttribute("aria-sort", i !== column ? "none" : this.sorted[1] > 0 ? "ascending" : "descending"));
+    this.heads.forEach((th, i) => th.setAttribute("aria-sort", this.beside[i] !== column ? "none" : this.sorted[1] > 0 ? "ascending" : "descending"));
     this.fill();
   }
 
@@ -1005,13 +1013,20 @@ export class Table {
     }
     this.count.textContent = `${rows.length} of ${this.doc.rows.length}`;
     const shown = rows.slice(0, 500);
-    this.body.replaceChildren(...shown.map((row) => make("tr", {}, ...row.map(([text, tone, full], i) => {
-      const inner = tone ? make("span", { class: `hl-tag hl-${tone}` }, (TONES[tone] || "") + text) : full ? make("details", { class: "hl-long" }, make("summary", {}, text), make("pre", { class: "hl-v" }, full)) : text;
-      return i ? make("td", { class: text.length > 36 ? "hl-wide" : null }, inner) : make("th", { scope: "row" }, inner);
-    }))));
-    if (!shown.length) this.body.append(make("tr", {}, make("td", { colspan: this.doc.columns.length }, this.doc.rows.length ? "Nothing fits these filters." : this.doc.empty || "Nothing here.")));
-    if (rows.length > shown.length) this.body.append(make("tr", {}, make("td", { colspan: this.doc.columns.length }, `… ${rows.length - shown.length} more: filter to see them`)));
+    this.body.replaceChildren(...shown.flatMap((row) => {
+      const under = [...this.below].filter((i) => row[i][0]);
+      const beside = make("tr", { class: under.length ? "hl-open" : null }, ...this.beside.map((i) => (i ? make("td", { class: row[i][0].length > 36 ? "hl-wide" : null }, inner(row[i])) : make("th", { scope: "row" }, inner(row[i])))));
+      if (!under.length) return [beside];
+      return [beside, make("tr", { class: "hl-under" }, make("td"), make("td", { colspan: this.beside.length - 1 }, ...under.map((i) => make("div", {}, make("span", { class: "hl-note" }, `${this.doc.columns[i]}: `), inner(row[i])))))];
+    }));
+    if (!shown.length) this.body.append(make("tr", {}, make("td", { colspan: this.beside.length }, this.doc.rows.length ? "Nothing fits these filters." : this.doc.empty || "Nothing here.")));
+    if (rows.length > shown.length) this.body.append(make("tr", {}, make("td", { colspan: this.beside.length }, `… ${rows.length - shown.length} more: filter to see them`)));
   }
+}
+
+function inner([text, tone, full]) {
+  if (tone) return make("span", { class: `hl-tag hl-${tone}` }, (TONES[tone] || "") + text);
+  return full ? make("details", { class: "hl-long" }, make("summary", {}, text), make("pre", { class: "hl-v" }, full)) : text;
 }
 
 /** What a cell is filtered by: its text, or the groups it names. */

@@ -36,11 +36,12 @@ class Table(View):
 
 
 def table_document(
-    title: str, columns: Sequence[str], rows: Iterable[Sequence[Cell]], filters: Sequence[str], empty: str = ""
-) -> dict[str, Any]:
-    """Return the document of a table."""
-    chosen = [columns.index(name) for name in filters]
-    return {"schema": SCHEMA, "version": 1, "title": title, "columns": list(columns), "filters": chosen,
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[Cell]], filters: Sequence[str], empty: str = "",
+    below: Sequence[str] = (),
+) -> dict[str, Any]:  # fmt: skip
+    """Return the document of a table; the columns of `below` are shown under each row instead of beside it."""
+    chosen, under = [columns.index(name) for name in filters], [columns.index(name) for name in below]
+    return {"schema": SCHEMA, "version": 1, "title": title, "columns": list(columns), "filters": chosen, "below": under,
             "rows": [list(row) for row in rows], "empty": empty}  # fmt: skip
 
 
@@ -49,7 +50,7 @@ def ledger_table(ledger: Ledger) -> Table:
     columns = ["write", "run", "node", "channel", "value", "fate", "got as far as", LIVE, "returned", "why"]
     document = table_document(
         "Ledger: where each write got to", columns, map(_ledger_row, ledger), ("fate", "node", "channel", "run"),
-        "No write of a state channel.",
+        "No write of a state channel.", below=("why",),
     )  # fmt: skip
     return Table(document, str(ledger))
 
@@ -77,7 +78,7 @@ def findings_table(findings: Findings) -> Table:
     columns = ["code", "severity", "what", "node", "channel", "run", "why", "what to do", "proof"]
     document = table_document(
         "Findings: what went wrong and what to do", columns, map(_finding_row, findings),
-        ("severity", "node", "channel", "run"), "Nothing went wrong.",
+        ("severity", "node", "channel", "run"), "Nothing went wrong.", below=("why", "what to do", "proof"),
     )  # fmt: skip
     return Table(document, str(findings))
 
