@@ -62,6 +62,19 @@ def examine(workspace: Path, *, port: int = 8888) -> Iterator[Check]:
         yield check()
 
 
+def in_a_notebook(folder: Path | None = None) -> Iterator[Check | str]:
+    """Run the checks that tell whether a notebook of the course will work, and name those that pass.
+
+    Only names, for the versions and folders of a machine would be stored with the notebook.
+
+    Args:
+        folder: where the notebook is. Default: the current one.
+    """
+    for look in (check_python, check_packages, check_recorder, check_widgets, lambda: check_folder(folder or Path())):
+        found = look()
+        yield f"ok    {found.name}" if found.passed else found
+
+
 def check_python(version: tuple[int, ...] = sys.version_info[:3]) -> Check:
     """Python is 3.11 or newer."""
     text = ".".join(map(str, version))

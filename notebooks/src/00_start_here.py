@@ -1,46 +1,52 @@
 # %% [markdown]
 # # 00 Start here
 #
-# LangGraph can stop a graph and ask a person. People lose data there, and cannot see why. In this course you see it:
-# each write of a node, and where it goes.
+# LangGraph can stop a graph and ask a person. People lose data there, and cannot see why. In this course you see where
+# each write of a node goes.
 #
-# You need to know Python, and to have seen a LangGraph graph once. No key, no network. This notebook takes 15 minutes.
+# You need to know Python, and to have seen a LangGraph graph once. You need no key and no network. This notebook takes
+# about 15 minutes.
 
 # %% [markdown]
 # ## Does everything work?
 #
-# Run this cell: click into it, then press Shift and Enter. Each line says `ok`, or the command that mends it.
+# Click into the cell below, then press Shift and Enter. Each line says `ok`, or names the command that mends it.
 
 # %%
-from pathlib import Path
-
 from hitl_lab.course import doctor
 
-LOOK_AT = (doctor.check_python, doctor.check_packages, doctor.check_recorder, doctor.check_widgets)
-for found in [*(look() for look in LOOK_AT), doctor.check_folder(Path())]:
-    print(f"ok    {found.name}" if found.passed else found)
+for found in doctor.in_a_notebook():
+    print(found)
 
 # %% [markdown]
 # ## The five parts
 #
-# The whole course uses five words. They are LangGraph's own.
+# Between your node and what is saved there are five parts. The names are LangGraph's own. The whole course uses them.
 #
 # ![Channels feed a task. The task fills task.writes. commit hands them on as pending writes. after_tick applies them to
 # the channels and saves a checkpoint.](assets/five_parts.svg)
 #
 # - **channels**: the state. Each key of your state is a channel.
 # - **task**: one run of one node.
-# - **`task.writes`**: what the node has written so far, in a list.
-# - **pending writes**: what was handed on and saved for the task, not yet in the channels.
-# - **checkpoint**: the channels, saved.
+# - **`task.writes`**: a list of what the task has written so far.
+# - **pending writes**: writes that are saved for their task, but are not in the channels yet.
+# - **checkpoint**: the channels as they were at one moment, saved.
 #
-# Four things move them. `tick` plans the tasks. Then the nodes run. `commit` hands on the writes of a task that ended.
-# `after_tick` applies them and makes a checkpoint. Notebook 01 goes through it slowly.
+# The arrows are the four phases. `tick` plans the tasks. In `execute` the nodes run. `commit` hands on the writes of a
+# task that has ended. `after_tick` applies them to the channels and saves a checkpoint.
+#
+# You need not learn this now. Notebook 01 goes through it slowly.
 
 # %% [markdown]
 # ## Your first trace
 #
-# One node says hello, one asks. `hitl_lab.record()` watches, and changes nothing.
+# This graph has two nodes. `hello` writes into a log. `ask` asks a person, with `interrupt("Your name?")`.
+#
+# Three more words for the cell:
+#
+# - A **checkpointer**, or saver, keeps the checkpoints. `InMemorySaver` keeps them in memory.
+# - A **thread** is one conversation with the graph. Its id is in `CONFIG`. The saver keeps each thread apart.
+# - A **trace** is what `hitl_lab.record()` brings back: everything that happened in the run. The graph does not notice.
 
 # %%
 import operator
@@ -94,8 +100,10 @@ def first_run():
 # %% [markdown]
 # ## Predict, then run
 #
-# Before each run you say what you expect. Choose, then press Commit. Or write your letter into the cell, as a second
-# word in the brackets, in quotes: "A" or "B" or "C". Both count the same.
+# Before each run you say what you expect. Choose, then press Commit: your choice is fixed, and the graph runs.
+#
+# You can also write your letter into the cell, after the name: `check.predict("stop", "A", run=first_run)`. Both count
+# the same.
 #
 # A wrong guess is worth more than a right one: you will remember it.
 
@@ -103,15 +111,31 @@ def first_run():
 check.predict("stop", "C", run=first_run)
 
 # %% [markdown]
-# Now look at the run. Step with the buttons, or with the arrow keys. Every step has one sentence.
+# Now look at the run: run the next cell. Go through it with the buttons, or with the arrow keys. Each step has one
+# sentence.
+#
+# Some words in there are new. Let them pass, the next notebooks explain them. Find only this: where does `hello` write,
+# and where does `ask` stop?
 
 # %%
 check.show("stop", first_run)
 
 # %% [markdown] tags=["explain"]
-# **Fact.** At `interrupt()` the run ends and `invoke()` returns. The question is saved with the checkpoint.
-#
-# Below the steps is the **ledger**: one line for each write. It says how far the write got.
+# **Fact.** At `interrupt()` the run ends and `invoke()` returns. The question is saved: `get_state()` shows it later.
+
+
+# %%
+def question():
+    graph = chain(hello, ask)
+    graph.invoke({"log": []}, CONFIG)
+    print([asked.value for asked in graph.get_state(CONFIG).interrupts])
+
+
+check.show("stop", question)
+
+# %% [markdown]
+# A trace can also be read as a **ledger**: one line for each write. It says how far the write got, and its **fate**.
+# `applied` means: it is in a checkpoint. W1 is the input of the graph: LangGraph writes it as the node `__start__`.
 
 # %%
 check.show("stop", lambda: first_run().ledger)
@@ -119,8 +143,8 @@ check.show("stop", lambda: first_run().ledger)
 # %% [markdown]
 # ## Put it in order
 #
-# Here is a graph in pieces. Bring them into an order that works: select a block, press Use. Or write the letters into
-# the cell.
+# Here is a graph in pieces: the node `ask` alone. Put the pieces in an order that works. Select a block, press Use, and
+# at the end Run. Or write the letters into the cell: `check.order("first", "A B C D")`.
 
 # %%
 check.order("first", "B C D A")
@@ -128,8 +152,11 @@ check.order("first", "B C D A")
 # %% [markdown]
 # ## Your turn
 #
-# Write the node `greet`. It asks for a name, and puts `hello` and the name into the log. Then run the cell. If you are
-# stuck, there are three hints.
+# Write the node `greet`. It asks for a name with `interrupt()`. Then it returns one entry for the log: `"hello Ada"`,
+# if the answer was Ada. `build` is ready.
+#
+# Run the cell. It tries your graph: it invokes it, answers "Ada", and says what happened. If you are stuck, there are
+# three hints.
 
 
 # %% tags=["stub"]
@@ -167,7 +194,7 @@ check.exercise("hello", build)
 # %% [markdown]
 # ## Another graph
 #
-# Three nodes. The one in the middle asks.
+# Now three nodes, and the one in the middle asks. `get_state(CONFIG).next` names the nodes that are to run next.
 
 
 # %%
@@ -189,7 +216,8 @@ check.recap()
 # %% [markdown]
 # ## How to go on
 #
+# - The next notebook is `01_the_loop.ipynb`. Open it in the list of files on the left.
+# - When you open a notebook again, its buttons are gone. Run all its cells: menu Run, Run All Cells. Your answers come
+#   back.
 # - `hitl-lab progress`, in a terminal, shows what you have done. It stays on this machine.
-# - When you open a notebook again, run all its cells first: menu Run, Run All Cells. Your answers come back.
 # - `hitl-lab reset 00` gives you this notebook fresh, and keeps yours beside it.
-# - Next: notebook 01, the loop.

@@ -1,19 +1,20 @@
 # %% [markdown]
 # # 01 The loop
 #
-# A node returns a value. Is it in the state then? Not yet.
+# A node returns a value. When is it in the state?
 #
-# LangGraph runs a graph in **supersteps**. In each one, four phases come one after the other:
+# LangGraph runs a graph in **supersteps**. A superstep is one round: all nodes that may run now, run. In each superstep
+# four phases come one after the other:
 #
 # ![Channels feed a task. The task fills task.writes. commit hands them on as pending writes. after_tick applies them to
 # the channels and saves a checkpoint.](assets/five_parts.svg)
 #
-# 1. `tick` plans the tasks.
-# 2. The nodes run.
-# 3. `commit` takes the writes of each task that ended, and hands them on.
-# 4. `after_tick` applies them, and makes a checkpoint.
+# 1. `tick` plans the tasks: one for each node that runs now.
+# 2. `execute`: the nodes run.
+# 3. `commit` takes the writes of each task that has ended, and hands them on.
+# 4. `after_tick` applies them to the channels, and saves a checkpoint.
 #
-# Here you stop a real run after each phase, and look at its parts. You need about 25 minutes.
+# Here you stop a real run after each phase, and look at its parts. You need about 30 minutes.
 
 # %%
 import hitl_lab
@@ -25,8 +26,10 @@ check
 # %% [markdown]
 # ## The graph
 #
-# `draft` comes first. Then `legal` and `sales` run side by side: two edges lead from `draft`. Each of them notes how
-# long the log was when it looked.
+# `draft` comes first. Two edges lead from it, so `legal` and `sales` run together, in the next superstep. Each of them
+# writes how many entries it saw in the log.
+#
+# `operator.add` makes the log grow: what a node returns is added at its end.
 
 # %%
 import operator
@@ -71,9 +74,11 @@ def build_graph(saver):
 # ## Stop a run
 #
 # A `TracedExecutor` runs the graph in the background. After each phase it waits for you. `step()` lets it go on by one
-# phase, `run_to("draft")` until `draft` is about to run.
+# phase. `run_to("draft")` lets it go on until `draft` is about to run.
 #
-# While it stands, you can look at the live parts. Nothing is simulated.
+# While it waits, you can look at its parts. They are the real ones: nothing is simulated.
+#
+# `durability="sync"` tells LangGraph to wait for each save. So you see the same each time. Notebook 06 is about it.
 
 # %%
 CONFIG = {"configurable": {"thread_id": "1"}}
@@ -91,12 +96,13 @@ with live() as ex:
     print(ex)
 
 # %% [markdown]
-# `draft` is planned. Its list of writes is empty, and so is the log.
+# `draft` is planned as a task. T2 is only its name here: the second task of this run. Its list of writes is empty, and
+# so is the log.
 #
 # ## Predict: the node has returned
 #
-# `stand` runs to the end of a phase of `draft`, and gives back what each part holds of the log. `saved()` asks the
-# checkpointer.
+# `stand` runs to the end of a phase of `draft`. Then it tells what each part holds for the channel `log`. For the
+# checkpoint it asks the saver.
 
 
 # %%
@@ -114,33 +120,34 @@ def stand(phase):
 
 check.predict("executed", "B", run=lambda: stand("execute"))
 
+# %% [markdown] tags=["explain"]
+# **Fact.** A node that has returned has filled `task.writes`, no more.
+#
+# The double brackets are no mistake: it is a list of writes, and each write is a list here.
+
 # %%
 check.show("executed", lambda: stand("execute"))
 
-# %% [markdown] tags=["explain"]
-# **Fact.** A node that has returned has filled `task.writes`, no more.
-
-# %%
-check.show("executed", lambda: print(*stand("execute")["task.writes"]))
-
 # %% [markdown]
-# ## Predict: one phase on
+# ## Predict: after commit
 #
-# `commit` looks at the task now.
+# We let the run go on by one phase: `commit`.
 
 # %%
 check.predict("committed", "A", run=lambda: stand("commit"))
 
 # %% [markdown] tags=["explain"]
-# **Fact.** After `commit` the write is **pending**: saved for its task, and not in the state.
+# **Fact.** After `commit` the write is **pending**: saved for its task, but not in the state.
 #
-# This is the place where a pause makes the difference. Notebook 02 goes there.
+# Remember this place. At a pause `commit` does something else, and notebook 02 goes there.
 
 # %%
 check.show("committed", lambda: stand("commit"))
 
 # %% [markdown]
-# ## Predict: and one more
+# ## Predict: the end of the superstep
+#
+# One phase more: `after_tick`. Then the superstep is over.
 
 # %%
 check.predict("applied", "B", run=lambda: stand("after_tick"))
@@ -154,8 +161,9 @@ check.show("applied", lambda: stand("after_tick"))
 # %% [markdown]
 # ## Move it yourself
 #
-# Here is the same run with buttons. Press **Step** until it ends. Each step has one sentence. Go back with the arrow
-# keys, and compare: the run has moved on, but what you saw is kept.
+# Here is the same run with buttons. Press **Step** until it ends. Each step has one sentence.
+#
+# Then go back with the left arrow key. The run itself does not go back, but all that you saw is kept.
 #
 # By code it is `mine.step()`. Both move the same run.
 
@@ -166,7 +174,8 @@ check.show("applied", lambda: mine)
 # %% [markdown]
 # ## Predict: side by side
 #
-# `legal` and `sales` are in one superstep. You choose who moves: `step("legal")`.
+# `legal` and `sales` are in one superstep. With `step("legal")` we choose who moves: first `legal` runs and is
+# committed, then `sales` runs.
 
 
 # %%
@@ -190,6 +199,8 @@ check.show("sibling", legal_first)
 
 # %% [markdown]
 # ## Predict: the other way round
+#
+# Now `sales` moves first. `finish()` lets the run go to its end.
 
 
 # %%
@@ -205,7 +216,7 @@ def sales_first():
 check.predict("order", "B", run=sales_first)
 
 # %% [markdown] tags=["explain"]
-# **Fact.** In which order the tasks ran does not matter: `after_tick` applies their writes in a fixed order.
+# **Fact.** It does not matter which task ran first. `after_tick` applies their writes in a fixed order.
 
 # %%
 check.show("order", sales_first)
@@ -213,7 +224,7 @@ check.show("order", sales_first)
 # %% [markdown]
 # ## Put it in order
 #
-# Here are the pieces of this graph. One piece does not belong.
+# Here are the pieces of the graph that you just saw. One of them does not belong.
 
 # %%
 check.order("together", "B E D C")
@@ -221,7 +232,10 @@ check.order("together", "B E D C")
 # %% [markdown]
 # ## Your turn
 #
-# `sales` should see what `legal` wrote. Change the edges, not the nodes. Each node must run once.
+# `sales` should see what `legal` wrote. Write a `build` with other edges. `nodes()` from above gives you the graph with
+# its three nodes and the edge to `draft`. Compile it with `checkpointer=saver`.
+#
+# Do not change the nodes. Each one must run once.
 
 
 # %% tags=["stub"]
@@ -245,7 +259,8 @@ check.exercise("sees_it", build)
 # %% [markdown]
 # ## Another graph
 #
-# Does it hold for other channels, too? A plain number keeps the last value. `weigh` and `price` start together.
+# Is it the same without a list? Here are two plain numbers: a write takes the place of the old value. `weigh` and
+# `price` start together, and `weigh` is the first to run.
 
 
 # %%

@@ -5,7 +5,6 @@ from hitl_lab.course.lesson import Choice, Exercise, Fact, Goal, Lesson, Mistake
 from hitl_lab.course.lessons import _measure as m
 from hitl_lab.course.lessons._given import given
 from hitl_lab.scenarios._scenario import Invoke, Resume
-from hitl_lab.scenarios.loop_asks import State
 
 PREDICTIONS = (
     Prediction(
@@ -27,17 +26,18 @@ PREDICTIONS = (
         name="transfer",
         question="`hello` has ended, `ask` asks, `thank` comes after it. What does get_state().next say at the pause?",
         choices=(
-            Choice("ask", ("ask",)),
+            Choice("ask: it has not ended.", ("ask",)),
             Choice("thank: `ask` has begun already.", ("thank",), "resumes_at_its_line"),
-            Choice("hello, ask, thank: the run has not ended.", ("ask", "hello", "thank")),
-            Choice("nothing: a paused run has nothing to do.", ()),
+            Choice("ask, thank: both are still to do.", ("ask", "thank")),
+            Choice("nothing: the run has ended.", ()),
         ),
         measure=lambda trace: tuple(sorted(m.read(trace).next)),
         evidence=m.told,
         why={
             (
                 "ask",
-            ): "`ask` has not ended, so it is still to be run. After the answer it runs again, from its first line."
+            ): "`ask` began, but it did not end. So it is what runs next. After the answer it runs again, from its "
+            "first line. `thank` comes up only when `ask` has ended."
         },
     ),
 )
@@ -48,11 +48,11 @@ GOALS = (
 )
 
 
-def ask(state):
-    """Ask for a name, then greet."""
-    from langgraph.types import interrupt
-
-    return {"log": [f"hello {interrupt('Your name?')}"]}
+def parts():
+    """The names that the blocks of the ordering use, as in the notebook."""
+    space = {}
+    exec(HEAD + ASK, space)  # noqa: S102 - the lesson's own text, the same that the learner reads
+    return {name: space[name] for name in ("Log", "ask")}
 
 
 STORY = (Invoke({"log": []}), Resume("Ada"))
@@ -61,16 +61,19 @@ ORDER = Ordering(
     name="first",
     task="Put your first graph together: one node, which asks.",
     head="def build(saver):",
-    given=lambda: given(State=State, ask=ask),
+    given=lambda: given(**parts()),
     blocks=(
-        "graph = StateGraph(State)",
+        "graph = StateGraph(Log)",
         'graph.add_node("ask", ask)',
         'graph.add_edge(START, "ask")\ngraph.add_edge("ask", END)',
         "return graph.compile(checkpointer=saver)",
     ),
     perform=lambda build: perform(build, STORY),
-    goals=GOALS,
-    hints=("Begin with the StateGraph.", "compile() makes the graph: it comes last."),
+    goals=(
+        GOALS[0],
+        Goal('the log says "your name: Ada" at the end', lambda a: a.final["log"] == ["your name: Ada"]),
+    ),
+    hints=("Nodes and edges are added to a StateGraph, so it must be there first.", "compile() comes last."),
 )
 
 HEAD = """
@@ -86,6 +89,11 @@ class Log(TypedDict):
 
 """
 
+ASK = """
+def ask(state):
+    return {"log": [f"your name: {interrupt('Your name?')}"]}
+"""
+
 BUILD = """
 
 def build(saver):
@@ -98,7 +106,7 @@ def build(saver):
 
 EXERCISE = Exercise(
     name="hello",
-    task='Write the node `greet`: it asks for a name and puts "hello" and the name into the log.',
+    task='Write the node `greet`: it asks for a name, and returns one entry for the log, like "hello Ada".',
     perform=lambda build: perform(build, STORY),
     goals=GOALS,
     mistakes=(
@@ -119,11 +127,17 @@ EXERCISE = Exercise(
             HEAD + "\ndef greet(state):\n    interrupt('Your name?')\n    return {'log': ['hello']}\n" + BUILD,
             "The answer is what interrupt() gives back. Use it.",
         ),
+        Mistake(
+            "other_words",
+            lambda a: a.paused[0] and "Ada" in str(a.final["log"]),
+            HEAD + "\ndef greet(state):\n    return {'log': ['hello', interrupt('Your name?')]}\n" + BUILD,
+            'The name is in the log, but not as one entry "hello Ada".',
+        ),
     ),
     hints=(
-        "interrupt(question) gives the answer back, once there is one.",
-        'name = interrupt("Your name?")',
-        'return {"log": [f"hello {name}"]}',
+        "interrupt(question) stops the run. When the answer has come, it gives the answer back.",
+        'So the first line is: name = interrupt("Your name?")',
+        'And the second: return {"log": [f"hello {name}"]}',
     ),
 )
 

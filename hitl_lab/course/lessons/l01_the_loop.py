@@ -81,7 +81,7 @@ PREDICTIONS = (
     ),
     Prediction(
         name="committed",
-        question="One phase on: commit has dealt with `draft`. Where is the write now?",
+        question="commit has dealt with `draft`. Where is its write now?",
         choices=(
             Choice("In task.writes and among the pending writes.", PENDING),
             Choice("In the channels: commit makes it part of the state.", PARTS[:3], "returned_is_in_state"),
@@ -96,7 +96,7 @@ PREDICTIONS = (
     ),
     Prediction(
         name="applied",
-        question="One phase on: after_tick. Where is the write now?",
+        question="after_tick is over. Where is the write of `draft` now?",
         choices=(
             Choice("Still only in task.writes and among the pending writes.", PENDING),
             Choice("In task.writes, the channels and the checkpoint.", APPLIED),
@@ -127,11 +127,11 @@ PREDICTIONS = (
     ),
     Prediction(
         name="order",
-        question="Now `sales` runs first, then `legal`. In which order do they stand in the log?",
+        question="Now `sales` runs first, then `legal`. What is the order in the log at the end?",
         choices=(
             Choice("draft, sales, legal: first come, first applied.", ("draft", "sales", "legal"), "first_come"),
-            Choice("draft, legal, sales: as always.", IN_ORDER),
-            Choice("It is different from run to run.", ("?",)),
+            Choice("draft, legal, sales: the order is fixed.", IN_ORDER),
+            Choice("It differs from run to run.", ("?",)),
         ),
         measure=lambda found: tuple(entry.split()[0] for entry in found),
         evidence=log,
@@ -145,9 +145,9 @@ PREDICTIONS = (
         question="A parcel: the weight is 1. `weigh` writes weight 3; `price`, in the same superstep, writes 2 times the "
         "weight. What is the price?",
         choices=(
-            Choice("6: `weigh` comes first in the alphabet.", 6, "siblings_see"),
-            Choice("2", 2),
-            Choice("An error: `price` needs the weight.", None),
+            Choice("6: `weigh` ran before it.", 6, "siblings_see"),
+            Choice("2: it saw the old weight.", 2),
+            Choice("An error: two nodes cannot start together.", None),
         ),
         measure=lambda returned: returned["price"],
         evidence=lambda returned: [show(snapshot(returned))],
@@ -226,7 +226,7 @@ ORDER = Ordering(
     ),
     hints=(
         "Two edges from one node start two tasks in the next superstep.",
-        "compile() comes last.",
+        "The StateGraph comes first, compile() last. Nodes must be there before edges between them.",
     ),
 )
 
@@ -238,7 +238,7 @@ def ran_once(attempt):
 
 EXERCISE = Exercise(
     name="sees_it",
-    task="Change the edges so that `sales` sees what `legal` wrote. Each node runs once, and no node is changed.",
+    task="Build the graph so that `sales` sees what `legal` wrote. Each node runs once, and no node is changed.",
     perform=lambda build: perform(build, STORY),
     goals=(
         Goal("`sales` sees two entries", lambda a: "sales saw 2" in a.final.get("log", [])),
@@ -288,7 +288,7 @@ LESSON = Lesson(
         "say when a node's write is in the state",
         "step a real run and look at its parts",
     ),
-    minutes=25,
+    minutes=30,
     predictions=PREDICTIONS,
     orderings=(ORDER,),
     exercises=(EXERCISE,),
@@ -303,6 +303,6 @@ LESSON = Lesson(
             "Tasks of one superstep do not see each other's writes.",
             lambda: first_goes("legal")[1:] == ["legal saw 1", "sales saw 1"],
         ),
-        Fact("In which order they run does not matter.", lambda: first_goes("legal") == first_goes("sales")),
+        Fact("It does not matter which of them ran first.", lambda: first_goes("legal") == first_goes("sales")),
     ),
 )
