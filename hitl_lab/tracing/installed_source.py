@@ -110,8 +110,9 @@ def _branch(body: ast.stmt, line: int) -> list[int]:
         return [line]
     tests, statements = best
     if sum((s.end_lineno or 0) - s.lineno + 1 for s in statements) > 24:
-        inner = next(s for s in statements if s.lineno <= line <= (s.end_lineno or 0))
-        statements = [inner] if (inner.end_lineno or 0) - inner.lineno < 24 else []
+        # None at a decorator or a comment: no statement's own lines.
+        inner = next((s for s in statements if s.lineno <= line <= (s.end_lineno or 0)), None)
+        statements = [inner] if inner is not None and (inner.end_lineno or 0) - inner.lineno < 24 else []
     if not statements:
         return [line]
     # An innermost `if` says little alone: its test, the one around it, and the statements up to the measured line.
