@@ -11,6 +11,7 @@ from hitl_lab import scenarios
 from hitl_lab.tracing import events as ev
 from hitl_lab.tracing.recorder import record
 
+pytestmark = pytest.mark.versions
 CONFIG = {"configurable": {"thread_id": "1"}}
 QUESTION = scenarios.get("broken_node").story[0].input
 old = pytest.mark.filterwarnings("ignore:astream_events version='v1'", "ignore:astream_log is deprecated")

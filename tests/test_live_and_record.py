@@ -1,5 +1,6 @@
 """The two views of `get_state()`, told apart by name: live without a checkpoint id, a record with one."""
 
+import pytest
 from _stories import perform
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
@@ -9,6 +10,7 @@ from hitl_lab.tracing import events as ev
 from hitl_lab.tracing.recorder import record
 from hitl_lab.views.tables import ledger_table
 
+pytestmark = pytest.mark.versions
 CONFIG = {"configurable": {"thread_id": "1"}}
 
 

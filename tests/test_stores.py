@@ -17,6 +17,7 @@ from langgraph.types import Command, interrupt
 from hitl_lab.tracing import events as ev
 from hitl_lab.tracing.recorder import record
 
+pytestmark = pytest.mark.versions
 CONFIG = {"configurable": {"thread_id": "1"}}
 
 
