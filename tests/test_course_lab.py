@@ -87,7 +87,7 @@ def test_a_learner_does_the_broken_node(chromium, lab):
         assert learner.errors() == 0
 
         # Nothing is shown before the commit.
-        show = 'check.show("saved", pause)'
+        show = 'check.show("result", pause)'
         learner.sees(show, "Not yet: commit your prediction")
         assert "Why:" not in watched.page.locator(".jp-Notebook").inner_text()
 
@@ -101,12 +101,14 @@ def test_a_learner_does_the_broken_node(chromium, lab):
         learner.sees('check.predict("saved"', "Not so. You chose A, LangGraph did C.")
         learner.sees('check.predict("saved"', "[before_interrupt_is_saved]")
         assert question.locator("input[type=radio]").first.is_disabled()
-        learner.run(show)
-        learner.cell(show).locator(".hitl .hl-pos").wait_for(timeout=30_000)
 
-        # A right one, by code.
+        # Right ones, by code.
         learner.run('check.predict("returned"', 'check.predict("returned", "C", run=pause)')
         learner.sees('check.predict("returned"', "Right: C.")
+        learner.run('check.predict("result"', 'check.predict("result", "B", run=pause)')
+        learner.sees('check.predict("result"', "Right: B.")
+        learner.run(show)
+        learner.cell(show).locator(".hitl .hl-pos").wait_for(timeout=30_000)
 
         # Hints are counted.
         task = 'check.exercise("no_drop"'
@@ -175,7 +177,7 @@ def test_a_learner_does_the_broken_node(chromium, lab):
     ask = [sys.executable, "-m", "hitl_lab.cli", "progress", folder]
     told = subprocess.run(ask, capture_output=True, text=True, check=True, timeout=120).stdout
     line = next(x for x in told.splitlines() if x.startswith("02_")).split()
-    assert line == ["02_the_broken_node", "2", "of", "6", "1", "2", "of", "2", "2"]
+    assert line == ["02_the_broken_node", "3", "of", "6", "2", "2", "of", "2", "2"]
 
 
 def test_the_keys_belong_to_the_panel_with_the_focus(chromium, lab):
@@ -185,11 +187,11 @@ def test_the_keys_belong_to_the_panel_with_the_focus(chromium, lab):
     with new_page(chromium, viewport={"width": 1300, "height": 1000}) as watched:
         learner = Learner(lab, watched.page)
         learner.open(f"keys/{NAME}")
-        learner.run('check.predict("saved"', 'check.predict("saved", "C", run=pause)')
-        learner.sees('check.predict("saved"', "Right: C.")
-        learner.run('check.show("saved", pause)')
-        learner.run('check.show("saved", lambda: pause().ledger)')
-        learner.cell('check.show("saved", lambda: pause().ledger)').locator(".hl-tableview").wait_for()
+        learner.run('check.predict("result"', 'check.predict("result", "B", run=pause)')
+        learner.sees('check.predict("result"', "Right: B.")
+        learner.run('check.show("result", pause)')
+        learner.run('check.show("result", lambda: pause().ledger)')
+        learner.cell('check.show("result", lambda: pause().ledger)').locator(".hl-tableview").wait_for()
         keys = watched.page.keyboard
         blocks, question = learner.cell('check.order("wire"'), learner.cell('check.predict("returned"')
         parts = [
@@ -219,8 +221,5 @@ def test_the_keys_belong_to_the_panel_with_the_focus(chromium, lab):
         keys.press("Enter")
         blocks.get_by_label("Your order", exact=True).locator("option").first.wait_for(state="attached")
         group = question.get_by_role("radiogroup")
-        assert (
-            group.get_attribute("aria-label")
-            == "invoke() also returns a state at the pause. Where do you find the payload?"
-        )
+        assert group.get_attribute("aria-label") == "The graph is paused. Where do you find the payload?"
         assert (watched.asked, watched.errors()) == ([], [])

@@ -138,7 +138,7 @@ def told(trace: Trace) -> Iterator[str]:
         yield f"{action.label} ({action.name})"
         for row in trace.ledger:
             if row.action_key == action.key and (action.is_update or row.node != "__start__"):
-                wrote = f"wrote {row.channel} = {show(row.value, 56)}" if row.key else f"changed {row.channel} in place"
+                wrote = f"wrote {row.channel} = {show(row.value, 58)}" if row.key else f"changed {row.channel} in place"
                 yield f"  {row.path} {wrote}: {row.label}"
         for event in action.events:
             if event.kind == "paused" and not event.ns:

@@ -1,12 +1,12 @@
 # %% [markdown]
 # # 02 The broken node and the phantom
 #
-# A graph drafts an answer. Before a person reviews it, a node adds a payload to the message: a note on the risk.
-# Then it asks.
+# A graph drafts an answer for a customer. A node adds a **payload** to the draft: a note on the risk. The person who
+# reviews the draft needs it. So the node writes the payload first, and then asks.
 #
-# After the pause, the payload is not in the state. Nobody raised an error. Where did it go?
+# This is code that people really wrote. It goes wrong, and there is no error. What goes wrong, and where?
 #
-# You will predict first, then look. You need about 25 minutes.
+# You will predict first, then look. You need about 30 minutes.
 
 # %%
 import hitl_lab
@@ -18,10 +18,12 @@ check
 # %% [markdown]
 # ## The graph
 #
-# Two nodes. `draft` writes a message. `review` adds the payload to it, then asks.
+# There are two nodes. `draft` writes a message. `review` adds the payload to it, then asks.
 #
-# `send` puts a write into the `task.writes` of the running task at once, in the middle of the node. `push_message` of
-# LangGraph does it the same way. The message keeps its id, so it takes the place of the draft.
+# A node usually writes by what it returns. With `send` it writes earlier: `send` puts a write into the `task.writes` of
+# the running task at once, in the middle of the node. LangGraph's `push_message` does it the same way.
+#
+# The message with the payload has the same id as the draft. So it will take the place of the draft.
 
 # %%
 from langchain_core.messages import AIMessage, HumanMessage
@@ -58,8 +60,7 @@ def build_graph(saver, review=review):
 # %% [markdown]
 # ## Run it to the pause
 #
-# `pause` makes a fresh graph and runs it until it stops for a person. `hitl_lab.record()` keeps a trace of it. The
-# graph does not notice.
+# `pause` makes a fresh graph and runs it until it stops for a person. It gives back the trace of the run.
 
 # %%
 QUESTION = {"messages": [HumanMessage("My parcel is broken.", id="h1")]}
@@ -77,33 +78,23 @@ def pause(durability="sync"):
 # %% [markdown]
 # ## Predict: what became of the write?
 #
-# Choose, then commit. The graph runs only after that.
+# `review` has written, and has asked. Now the graph is paused.
 
 # %%
 check.predict("saved", "C", run=pause)
 
 # %% [markdown]
-# Now step through the run. Look at `commit`: what was in `task.writes`, and what was handed on?
-
-# %%
-check.show("saved", pause)
-
-# %% [markdown] tags=["explain"]
-# **Fact.** `task.writes` held the payload. `commit` handed only `__interrupt__` to `put_writes`. The write is
-# **dropped**.
-#
-# The ledger says so on one line, with the line of the installed LangGraph that did it.
-
-# %%
-check.show("saved", lambda: pause().ledger)
-
-# %% [markdown]
 # ## Predict: returned or saved?
 #
-# `invoke()` gives a state back, also at a pause. `get_state()` reads what is saved.
+# `invoke()` returns a state, also at a pause. `get_state()` reads what is saved.
 
 # %%
 check.predict("returned", "C", run=pause)
+
+# %% [markdown] tags=["explain"]
+# **Fact.** At the pause, `invoke()` returns a value that no checkpoint holds. We call it a **phantom**.
+#
+# This is why people look in the wrong place. They print what came back, and all seems well.
 
 
 # %%
@@ -117,18 +108,11 @@ def returned_and_saved():
 
 check.show("returned", returned_and_saved)
 
-# %% [markdown] tags=["explain"]
-# **Fact.** At the pause, `invoke()` returns a value that no checkpoint holds. We call it a **phantom**.
-#
-# It is the reason why people look in the wrong place: they print what came back, and all seems well.
-
-# %%
-check.show("returned", lambda: pause().ledger[-1].label)
-
 # %% [markdown]
 # ## Predict: an empty result
 #
-# A stream in the mode "tasks" tells what each task did.
+# Some people do not trust what comes back. They look at a stream in the mode "tasks": it reports the result of each
+# task.
 
 
 # %%
@@ -136,7 +120,8 @@ def results():
     graph = build_graph(InMemorySaver())
     for chunk in graph.stream(QUESTION, CONFIG, stream_mode="tasks"):
         if "result" in chunk:
-            print(chunk["name"], "result:", chunk["result"])
+            texts = {channel: [message.content for message in found] for channel, found in chunk["result"].items()}
+            print(chunk["name"], "result:", texts)
 
 
 results()
@@ -145,15 +130,34 @@ results()
 check.predict("result", "B", run=pause)
 
 # %% [markdown]
+# ## See it happen
+#
+# Now step through the run. **next dropped write** brings you to the place. What is in `task.writes` there? What does
+# `commit` hand on?
+
+# %%
+check.show("result", pause)
+
+# %% [markdown] tags=["explain"]
+# **Fact.** `task.writes` held the payload. `commit` handed on only `__interrupt__`, which is the question. The write is
+# **dropped**.
+#
+# The ledger says it in one line. Under it is the line of the installed LangGraph that did it.
+
+# %%
+check.show("result", lambda: pause().ledger)
+
+# %% [markdown]
 # ## Predict: another durability mode
 #
-# The mode says when LangGraph saves: before the next step ("sync"), beside it ("async"), or at the end ("exit").
+# You can tell LangGraph when to save: before the next superstep begins ("sync"), while it runs ("async"), or at the end
+# of the run ("exit"). This is the durability mode. Until now it was "sync".
 
 # %%
 check.predict("durability", "D", run=lambda: {mode: pause(mode) for mode in MODES})
 
 # %% [markdown] tags=["explain"]
-# **Fact.** The write is dropped in every durability mode. The mode comes later than `commit`.
+# **Fact.** The write is dropped in every durability mode. The mode is about saving, and `commit` comes before that.
 
 # %%
 check.show("durability", lambda: {mode: pause(mode).ledger[-1].label for mode in MODES})
@@ -161,7 +165,8 @@ check.show("durability", lambda: {mode: pause(mode).ledger[-1].label for mode in
 # %% [markdown]
 # ## Predict: the answer comes
 #
-# Now the person answers. The whole story is one trace: the run to the pause, and the run after the answer.
+# Now the person answers. `whole_story` records both runs in one trace: the run to the pause, and the run after the
+# answer.
 
 
 # %%
@@ -179,10 +184,10 @@ check.predict("resumed", "B", run=whole_story)
 check.show("resumed", whole_story)
 
 # %% [markdown] tags=["explain"]
-# **Fact.** The node ran again from its first line, and made the write again. So the ledger says of the first one:
+# **Fact.** The node ran again from its first line, and made the write again. So the ledger says of the first write:
 # `rewritten by run 2`.
 #
-# The payload is there in the end. But while the person decided, it was not: whoever read the state then did not see it.
+# In the end the payload is there. But while the person decided, it was not. Whoever read the state then did not see it.
 
 # %%
 check.show("resumed", lambda: whole_story().ledger)
@@ -190,7 +195,7 @@ check.show("resumed", lambda: whole_story().ledger)
 # %% [markdown]
 # ## Put it in order
 #
-# Here are the pieces of a graph that pauses. One piece does not belong. Put the others in order.
+# Here are the pieces of a graph that pauses. One of them does not belong. Put the others in order.
 
 # %%
 check.order("wire", "E A D B")
@@ -198,8 +203,10 @@ check.order("wire", "E A D B")
 # %% [markdown]
 # ## Your turn
 #
-# Change `review` so that none of its writes is dropped. It must still ask, and the payload must be in the state after
-# the answer. (The person will not see the payload yet. The next three notebooks mend that.)
+# Write `my_review`. It does what `review` does, but none of its writes is dropped. It must still ask, and after the
+# answer the payload must be in the state. Use `with_payload` from above.
+#
+# The person does not see the payload yet when they decide. The next three notebooks mend that.
 
 
 # %% tags=["stub"]
@@ -229,7 +236,7 @@ check.exercise("no_drop", build)
 # %% [markdown]
 # ## Another graph
 #
-# Does it hold elsewhere? Here are other channels: a list that grows, and a plain note. `pick` ends before `pack` asks.
+# Is it the same with other channels? Here are a list that grows, and a plain note. `pick` ends before `pack` asks.
 
 # %%
 import operator

@@ -1,10 +1,11 @@
 # %% [markdown]
 # # 03 Fix A: split the node
 #
-# The broken node wrote a payload and asked, both at once. The write was dropped.
+# The broken node did two things: it wrote a payload, and it asked. The write was dropped.
 #
-# Fix A makes two nodes of it: one writes, the next one asks. One difference, and you will see all it changes. You need
-# about 15 minutes.
+# Fix A makes two nodes of it. The first one writes, the next one asks. You will see what this small difference changes.
+#
+# You need about 20 minutes.
 
 # %%
 import hitl_lab
@@ -16,8 +17,10 @@ check
 # %% [markdown]
 # ## Broken and fixed
 #
-# `broken_review` is the node you know. `attach` and `review` are the two halves of it. The rest of the graph is the
-# same.
+# `broken_review` is the node you know from notebook 02. `attach` and `review` are its two halves. The rest of the graph
+# is the same.
+#
+# `broken` runs the old graph to the pause, `fixed` the new one.
 
 # %%
 from langchain_core.messages import AIMessage, HumanMessage
@@ -82,37 +85,45 @@ def fixed():
 
 # %% [markdown]
 # ## Predict: what becomes of the payload?
+#
+# `attach` has ended when `review` asks. But it is the same run that pauses.
 
 # %%
 check.predict("kept", "C", run=fixed)
 
 # %% [markdown]
-# Step through the fixed run. Where does the payload enter a checkpoint? Look for `after_tick`.
-
-# %%
-check.show("kept", fixed)
-
-# %% [markdown] tags=["explain"]
-# **Fact.** When a node has ended, `commit` hands all its writes to `put_writes`. At the end of the superstep
-# `after_tick` applies them, and a checkpoint is made.
-#
-# The broken node wrote the same thing. The difference is only this: it had not ended.
-#
-# Here are both runs under one slider.
-
-# %%
-check.show("kept", lambda: hitl_lab.compare(broken(), fixed(), titles=("broken", "fix A")))
-
-# %% [markdown]
 # ## Predict: is there a phantom?
+#
+# With the broken node, `invoke()` returned a payload that was not saved.
 
 # %%
 check.predict("phantom", "B", run=fixed)
 
 # %% [markdown]
+# ## See it happen
+#
+# Step through the fixed run. Look for the `after_tick` that applies the payload. Which checkpoint holds it, and is
+# `review` running by then?
+
+# %%
+check.show("phantom", fixed)
+
+# %% [markdown] tags=["explain"]
+# **Fact.** When a node has ended, `commit` hands on all its writes. At the end of the superstep `after_tick` applies
+# them and saves a checkpoint.
+#
+# The broken node wrote the same thing. The difference is that it had not ended.
+#
+# Here are both runs under one slider. **next difference** brings you to the places that matter.
+
+# %%
+check.show("phantom", lambda: hitl_lab.compare(broken(), fixed(), titles=("broken", "fix A")))
+
+# %% [markdown]
 # ## Predict: what runs again?
 #
-# `whole_story` goes on to the answer.
+# In notebook 02 the node that asked ran again after the answer. Now there are two nodes. `whole_story` goes on to the
+# answer.
 
 
 # %%
@@ -127,9 +138,9 @@ def whole_story():
 check.predict("again", "B", run=whole_story)
 
 # %% [markdown] tags=["explain"]
-# **Fact.** After the answer, only the node that asked runs again. What a node before it did, was done once.
+# **Fact.** After the answer, only the node that asked runs again. The node before it ran once.
 #
-# So a split has a second use: work that must not happen twice goes into the node before the question.
+# So a split has a second use. Work that must not happen twice goes into the node before the question.
 
 # %%
 check.show("again", lambda: whole_story().ledger)
@@ -137,7 +148,7 @@ check.show("again", lambda: whole_story().ledger)
 # %% [markdown]
 # ## Put it in order
 #
-# One piece does not belong.
+# Here are the pieces of fix A. One of them does not belong.
 
 # %%
 check.order("split", "D F E A B")
@@ -145,8 +156,11 @@ check.order("split", "D F E A B")
 # %% [markdown]
 # ## Your turn
 #
-# A graph for a trip. The input is `{"city": "Oslo"}`. The price, 120, must be in the state **when** the person is
-# asked. The answer goes to `answer`.
+# Build a graph for a trip. The input is `{"city": "Oslo"}`. The price is 120. It must be in the state **when** the
+# person is asked: in the channel `price`. The answer goes to the channel `answer`.
+#
+# Write the nodes, and `build`, which connects and compiles them. The check invokes your graph, answers "yes", and tells
+# what it did.
 
 # %% tags=["stub"]
 from typing import TypedDict
@@ -159,7 +173,7 @@ class Trip(TypedDict):
 
 
 def build(saver):
-    raise NotImplementedError  # a StateGraph(Trip) with nodes and edges, compiled with checkpointer=saver
+    raise NotImplementedError  # a StateGraph(Trip) with its nodes and edges, compiled with checkpointer=saver
 
 
 check.exercise("trip", build)
@@ -197,7 +211,7 @@ check.exercise("trip", build)
 # %% [markdown]
 # ## Another graph
 #
-# The same nodes, but `draft` leads to both: `attach` and `review` run beside each other, in one superstep.
+# The same nodes, but with two edges from `draft`. So `attach` and `review` run in one superstep.
 
 
 # %%

@@ -49,7 +49,11 @@ PREDICTIONS = (
             Choice("It is gone: neither in the state nor pending.", "dropped"),
         ),
         measure=lambda trace: m.fate(trace, "review", "messages"),
-        evidence=m.told,
+        # Not the ledger: it would answer the next two questions.
+        evidence=lambda trace: [
+            f"get_state() has the payload: {m.yes(m.has(m.saved(trace), PAYLOAD))}",
+            f"pending writes of `review`: {', '.join(row.channel for row in m.read(trace).pending)}",
+        ],
         why={
             "dropped": "A task's writes are committed together, when its node has ended. `review` had not ended: it "
             "stopped on interrupt(). So `commit` handed on the question and nothing else."
@@ -57,7 +61,7 @@ PREDICTIONS = (
     ),
     Prediction(
         name="returned",
-        question="invoke() also returns a state at the pause. Where do you find the payload?",
+        question="The graph is paused. Where do you find the payload?",
         choices=(
             Choice("In what invoke() returned, and in get_state().", "both", "returned_is_saved"),
             Choice("In neither.", "neither"),
@@ -70,7 +74,7 @@ PREDICTIONS = (
             f"get_state() has the payload: {m.yes(m.has(m.saved(trace), PAYLOAD))}",
         ],
         why={
-            "returned": "At the pause LangGraph applies task.writes once more, to make the last value it returns. "
+            "returned": "At the pause LangGraph makes one last value for the caller, and what `review` wrote is in it. "
             "Nothing of that is saved. We call such a value a phantom."
         },
     ),
@@ -84,11 +88,18 @@ PREDICTIONS = (
         ),
         measure=written,
         evidence=lambda trace: [
-            f"`{e.name}`: {len(e.writes)} in task.writes, {len(e.dropped)} dropped, handed on: "
-            + ", ".join(row.channel for row in e.handed)
+            line
             for e in m.events(trace, "commit", "run 1", name="review")
+            for line in (
+                f"writes in task.writes of `{e.name}`: {len(e.writes)}",
+                f"writes that commit handed on: {len(e.writes) - len(e.dropped)}",
+                f"and besides: {', '.join(row.channel for row in e.handed)}",
+            )
         ],
-        why={1: "The write entered task.writes and stays there. The stream reports what `commit` handed on: nothing."},
+        why={
+            1: "The write went into task.writes and stayed there. The stream reports only the writes that `commit` "
+            "handed on, and that was none."
+        },
     ),
     Prediction(
         name="durability",
@@ -186,7 +197,7 @@ def build(saver):
 
 EXERCISE = Exercise(
     name="no_drop",
-    task="Change `review` so that no write of it is dropped: it still asks, and the payload is there after the answer.",
+    task="Write `my_review` so that no write is dropped: it still asks, and the payload is there after the answer.",
     perform=lambda build: perform(build, (Invoke(QUESTION), Resume("approved"))),
     goals=(
         Goal("it still pauses and asks", lambda a: a.paused[0] and bool(a.outcomes[0].interrupts)),
@@ -259,7 +270,7 @@ def review(state):
         ),
     ),
     hints=(
-        "A write is dropped if the node stops on interrupt() after it. When does the node not stop any more?",
+        "A write is dropped if the node stops at interrupt() after it. When does the node no longer stop?",
         "Write after interrupt() gave the answer back. What the node returns is written when it ends.",
         "Return two messages: `with_payload(state['messages'][-1])` and the HumanMessage with the answer.",
     ),
@@ -279,7 +290,7 @@ LESSON = Lesson(
         "tell what was returned from what is saved",
         "read a ledger",
     ),
-    minutes=25,
+    minutes=30,
     predictions=PREDICTIONS,
     orderings=(ORDER,),
     exercises=(EXERCISE,),
@@ -289,7 +300,7 @@ LESSON = Lesson(
             lambda: m.fate(broken(), "review") == "dropped",
         ),
         Fact("invoke() returns it all the same: a phantom.", lambda: m.rows(broken(), "review")[0].phantom),
-        Fact("task.writes held it; `commit` handed on only the question.", lambda: written(broken()) == 1),
+        Fact("task.writes held it, but commit handed on only the question.", lambda: written(broken()) == 1),
         Fact(
             "It is so in every durability mode.",
             lambda: {m.fate(traced("broken_node", durability=d), "review") for d in MODES} == {"dropped"},

@@ -13,14 +13,18 @@ NODES = ("draft", "attach", "review")
 PREDICTIONS = (
     Prediction(
         name="kept",
-        question="`attach` writes the payload and ends. Then `review` asks. What became of the payload at the pause?",
+        question="`attach` writes the payload and ends. Then `review` asks. What is the payload at the pause?",
         choices=(
             Choice("Dropped, as before: it is the same run that pauses.", "dropped"),
-            Choice("Pending, until the whole run has ended.", "pending"),
+            Choice("Pending: it is applied when the run has ended.", "pending"),
             Choice("Applied: it is in the state and in a checkpoint.", "applied"),
         ),
         measure=lambda trace: m.fate(trace, "attach", "messages"),
-        evidence=m.told,
+        # Not the ledger: it would answer the next question.
+        evidence=lambda trace: [
+            f"get_state() has the payload: {m.yes(m.has(m.saved(trace), 'hitl_payload'))}",
+            f"pending writes: {', '.join(row.channel for row in m.read(trace).pending)}",
+        ],
         why={
             "applied": "`attach` ended, so its writes were committed. `after_tick` applied them at the end of that "
             "superstep, and a checkpoint was made. Only then did `review` begin."
@@ -52,11 +56,11 @@ PREDICTIONS = (
     ),
     Prediction(
         name="transfer",
-        question="Now `attach` runs beside `review`, in one superstep. At the pause its payload is",
+        question="`attach` runs beside `review`, in one superstep. What is its payload at the pause?",
         choices=(
-            Choice("pending: saved for its task, not yet applied.", "pending"),
-            Choice("applied, as before: `attach` has ended.", "applied"),
-            Choice("dropped: the superstep was interrupted.", "dropped"),
+            Choice("Pending: saved for its task, not yet applied.", "pending"),
+            Choice("Applied, as before: `attach` has ended.", "applied"),
+            Choice("Dropped: the superstep was interrupted.", "dropped"),
         ),
         measure=lambda trace: m.fate(trace, "attach"),
         evidence=m.told,
@@ -89,8 +93,8 @@ ORDER = Ordering(
         Goal("it is done after the answer", lambda a: not a.paused[1] and len(a.final["messages"]) == 3),
     ),
     hints=(
-        "First something to add nodes to, last compile().",
-        "Nodes must be there before edges between them; one edge of the pieces is too many.",
+        "The StateGraph comes first, compile() last. Nodes must be there before edges between them.",
+        "`review` must come after `attach`, and not beside it. One piece makes an edge that does the opposite.",
     ),
 )
 
@@ -121,7 +125,7 @@ def build(saver):
 
 EXERCISE = Exercise(
     name="trip",
-    task="Build a graph for a trip: the price is in the state when the person is asked, and the answer after that.",
+    task="Build a graph for a trip: `price` is in the state when the person is asked, `answer` after that.",
     perform=lambda build: perform(build, (Invoke({"city": "Oslo"}), Resume("yes"))),
     goals=(
         Goal("it pauses with a question", lambda a: a.paused[0] and bool(a.outcomes[0].interrupts)),
@@ -218,7 +222,7 @@ LESSON = Lesson(
         "split a node so that nothing is lost at the pause",
         "tell a node before the question from one beside it",
     ),
-    minutes=15,
+    minutes=20,
     predictions=PREDICTIONS,
     orderings=(ORDER,),
     exercises=(EXERCISE,),
@@ -227,7 +231,10 @@ LESSON = Lesson(
             "The writes of a node that ended are applied before the next one asks.",
             lambda: m.fate(fixed(), "attach") == "applied",
         ),
-        Fact("Then nothing is returned that is not saved.", lambda: not any(row.phantom for row in fixed().ledger)),
+        Fact(
+            "So there is no phantom: all that is returned is saved.",
+            lambda: not any(row.phantom for row in fixed().ledger),
+        ),
         Fact(
             "After the answer only the node that asked runs again.", lambda: m.ran_again(fixed(), *NODES) == ("review",)
         ),
