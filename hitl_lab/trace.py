@@ -132,7 +132,7 @@ class Trace:
             source: include the installed LangGraph's source of each step; default True.
         """
         from hitl_lab.views import html
-        from hitl_lab.views.stepper import trace_frames
+        from hitl_lab.views.plain import trace_frames
 
         return html.write(trace_frames(self, title=title, source=source).document, path, text=str(self))
 

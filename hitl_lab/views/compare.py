@@ -11,7 +11,12 @@ import traitlets
 
 from hitl_lab.comparison import comparison, comparison_text
 from hitl_lab.views import html
-from hitl_lab.views.stepper import View, trace_frames
+from hitl_lab.views.plain import TextView, trace_frames
+
+try:
+    from hitl_lab.views.stepper import View
+except ImportError:  # no widgets installed: the text is complete
+    View = TextView
 
 if TYPE_CHECKING:
     from hitl_lab.trace import Trace

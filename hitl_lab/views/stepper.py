@@ -9,18 +9,12 @@ from typing import TYPE_CHECKING, Any
 import anywidget
 import traitlets
 
-from hitl_lab.frames import FrameList, frames, patch
-from hitl_lab.views import graph, html
+from hitl_lab.frames import patch
+from hitl_lab.views import html
+from hitl_lab.views.plain import trace_frames
 
 if TYPE_CHECKING:
     from hitl_lab.trace import Trace
-
-
-def trace_frames(trace: Trace, *, title: str = "", source: bool = True) -> FrameList:
-    """Return the frames of a trace with the graph laid out and, with `source`, the installed source of each step."""
-    from hitl_lab.tracing.installed_source import read
-
-    return frames(trace, title=title, source=read if source else None, drawing=graph.drawing)
 
 
 def _bytes(document: dict[str, Any]) -> bytes:
