@@ -7,7 +7,7 @@
 # worse.
 #
 # In this notebook we save the write all the same, in three ways: P1, P2 and P3. For P1 and P2 we change LangGraph
-# itself, for the length of a `with` block. You need about 25 minutes.
+# itself, for the length of a `with` block. You need about 20 minutes.
 
 # %%
 import operator

@@ -4,7 +4,7 @@
 # After the answer, the node that asked runs again from its first line. You have seen it in notebook 02.
 #
 # Its writes do no harm then: what it wrote before the question had been dropped. But a node does more than write. It
-# sends mail, calls models, catches errors. What of that? You need about 30 minutes.
+# sends mail, calls models, catches errors. What of that? You need about 25 minutes.
 
 # %%
 import hitl_lab

@@ -5,7 +5,7 @@
 #
 # LangGraph also has a way to write a graph as plain functions: the functional API. There you can ask as well.
 #
-# You need about 25 minutes.
+# You need about 20 minutes.
 
 # %%
 import hitl_lab

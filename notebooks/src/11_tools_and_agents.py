@@ -4,7 +4,7 @@
 # Most people meet a pause here: a model calls a tool, and a person must agree first.
 #
 # The models in this notebook are scripts. They need no key and no network, and say the same each time. You need about
-# 30 minutes.
+# 25 minutes.
 
 # %%
 import hitl_lab

@@ -6,7 +6,7 @@
 # You record it, read the **findings**, follow their advice, and write a test, so that the fault does not come back. We
 # do this with a graph of ours first. Then you mend a second one. Then comes your own.
 #
-# You need about 45 minutes, without your own graph.
+# You need about 35 minutes, without your own graph.
 
 # %%
 import hitl_lab

@@ -296,7 +296,7 @@ LESSON = Lesson(
         "say what would double, and what would not",
         "write a node that may run twice",
     ),
-    minutes=25,
+    minutes=20,
     predictions=PREDICTIONS,
     orderings=(ORDER,),
     exercises=(EXERCISE,),

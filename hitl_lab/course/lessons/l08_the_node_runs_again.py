@@ -291,7 +291,7 @@ LESSON = Lesson(
         "place side effects so that they happen once",
         "keep a try/except from swallowing a pause",
     ),
-    minutes=30,
+    minutes=25,
     predictions=PREDICTIONS,
     orderings=(ORDER,),
     exercises=(EXERCISE,),

@@ -262,7 +262,7 @@ LESSON = Lesson(
         "choose between a subgraph as a node and a graph called in a function",
         "use @task for work that must not happen twice",
     ),
-    minutes=25,
+    minutes=20,
     predictions=PREDICTIONS,
     orderings=(ORDER,),
     exercises=(EXERCISE,),

@@ -340,7 +340,7 @@ LESSON = Lesson(
         "write a tool whose errors are handled and whose pause works",
         "say what a person's no stops, and what not",
     ),
-    minutes=30,
+    minutes=25,
     predictions=PREDICTIONS,
     orderings=(ORDER,),
     exercises=(EXERCISE,),

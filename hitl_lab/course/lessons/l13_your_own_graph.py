@@ -370,7 +370,7 @@ LESSON = Lesson(
         "follow the advice of a finding, and see it gone",
         "write a test that fails when a graph loses a write at a pause",
     ),
-    minutes=45,
+    minutes=35,
     predictions=PREDICTIONS,
     orderings=(ORDER,),
     exercises=(EXERCISE,),
