@@ -12,7 +12,7 @@ export LANGCHAIN_TRACING_V2 = false
 export HITL_LAB_VENV = $(VENV)
 
 .DEFAULT_GOAL := help
-.PHONY: help ready lab test check notebooks notebooks-check lock postgres postgres-stop versions bench site site-check clean
+.PHONY: help ready lab test check notebooks notebooks-check address lock postgres postgres-stop versions bench site site-check clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -55,6 +55,9 @@ notebooks: ready  ## build notebooks/*.ipynb, with outputs, from notebooks/src/*
 notebooks-check: ready  ## fail if a committed notebook, or the guide, differs from a fresh build
 	$(PY) scripts/build_notebooks.py --jobs $(JOBS) --check
 	$(PY) -m hitl_lab.course.guide --check
+
+address:  ## write your copy's address (git remote origin) into the Binder and Colab badges
+	@python3 scripts/address.py
 
 lock: ready  ## resolve requirements.lock again (UPGRADE=1: take the newest of everything)
 	UPGRADE=$(UPGRADE) scripts/lock.sh $(PY)
