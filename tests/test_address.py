@@ -138,7 +138,7 @@ def test_what_colab_installs_is_what_the_notebooks_import():
     extra = re.search(r'"hitl_lab\[(\w+)\] @ ', texts(ROOT)[1])[1]
     wanted = " ".join([*project["dependencies"], *project["optional-dependencies"][extra]])
     sources = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "notebooks" / "src").glob("*.py"))
-    imported = {name for name in re.findall(r"^(?:from|import) (\w+)", sources, re.MULTILINE)} - sys.stdlib_module_names
+    imported = set(re.findall(r"^(?:from|import) (\w+)", sources, re.MULTILINE)) - sys.stdlib_module_names
     # langchain_core comes with langgraph.
     assert imported - {"hitl_lab", "langchain_core"} == {"langgraph", "langchain"}
     assert "langgraph>=" in wanted
