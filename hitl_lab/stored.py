@@ -67,6 +67,18 @@ class StoredRows:
         """The rows of writes, by checkpoint, task and index."""
         return tuple(r for r in self.rows if r.channel)
 
+    def at(self, checkpoint: StoredRow) -> list[StoredRow]:
+        """Return the rows of writes at a checkpoint (a row of one): task by task, each by index.
+
+        The null task comes first, then the tasks by what they wrote: their ids are another each time.
+        """
+        by_task: dict[str, list[StoredRow]] = {}
+        for write in self.writes:
+            if (write.thread, write.ns, write.checkpoint) == (checkpoint.thread, checkpoint.ns, checkpoint.checkpoint):
+                by_task.setdefault(write.task, []).append(write)
+        groups = sorted(by_task.values(), key=lambda g: (not _is_null(g[0]), [(w.index or 0, w.channel) for w in g]))
+        return [write for group in groups for write in group]
+
     def counts(self) -> str:
         """Return "checkpoints 3, writes 4"."""
         return ", ".join(f"{name} {n}" for name, n in self.tables.items()) or "no tables"
@@ -82,12 +94,8 @@ class StoredRows:
             where = (f" thread {row.thread}" if threads else "") + (f" in {_plain_ns(row.ns)}" if row.ns else "")
             parent = names.get((row.thread, row.ns, row.parent or ""), "none")
             lines.append(f"  {at}{where}  parent {parent}")
-            for write in self.writes:
-                if (write.thread, write.ns, write.checkpoint) != (row.thread, row.ns, row.checkpoint):
-                    continue
-                # An all-zero task id is LangGraph's null task: writes that no task made.
-                null = not write.task.replace("-", "").strip("0")
-                task = "null task" if null else tasks.setdefault(write.task, f"T{len(tasks) + 1}")
+            for write in self.at(row):
+                task = "null task" if _is_null(write) else tasks.setdefault(write.task, f"T{len(tasks) + 1}")
                 lines.append(f"      {task} [{write.index}] {write.channel}")
         known = set(names)
         adrift = sum((w.thread, w.ns, w.checkpoint) not in known for w in self.writes)
@@ -96,6 +104,11 @@ class StoredRows:
         return "\n".join(lines)
 
     __repr__ = __str__  # a notebook shows it, and ids must not get there
+
+
+def _is_null(write: StoredRow) -> bool:
+    # An all-zero task id is LangGraph's null task: writes that no task made.
+    return not write.task.replace("-", "").strip("0")
 
 
 def _short(checkpoints: Iterable[StoredRow]) -> dict[tuple[str, str, str], str]:

@@ -13,6 +13,7 @@ from hitl_lab.scenarios._scenario import arun, run
 from hitl_lab.stored import CannotReadRows, astored_rows, stored_rows
 
 BROKEN = scenarios.get("broken_node")
+CONFIG = {"configurable": {"thread_id": "1"}}
 
 WHOLE_STORY = """\
   C1  parent none
@@ -179,3 +180,18 @@ def test_no_postgres_is_told(monkeypatch, tmp_path):
 def test_a_server_that_does_not_answer_counts_as_none(monkeypatch):
     monkeypatch.setenv("HITL_LAB_POSTGRES_DSN", "postgresql://nobody:secret@127.0.0.1:1/none")
     assert savers.postgres_dsn() is None
+
+
+@pytest.mark.parametrize("opened", [savers.memory, savers.sqlite])
+def test_the_rows_of_tasks_side_by_side_are_told_in_one_order(opened):
+    """They come sorted by the tasks' ids, which are another each time."""
+
+    def once():
+        with opened() as saver, hitl_lab.record(rows=True) as trace:
+            scenarios.get("parallel_sibling").build(saver).invoke({"log": ["order"]}, CONFIG, durability="sync")
+            text = str(stored_rows(saver))
+        return tuple(next(e.stored["head"] for e in trace.events if e.kind == "state_read")), text
+
+    ((head, text),) = {once() for _ in range(12)}
+    assert {"__interrupt__", "log"} <= set(head)
+    assert text.count("T2 [") + text.count("T3 [") >= 2

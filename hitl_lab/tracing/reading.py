@@ -114,11 +114,12 @@ def read_rows(recorder: Recorder, saver: Any, thread: Any, head: Any) -> Reads:
     except Exception as exc:
         return {"error": values.error_text(exc)}
     at = checkpoint_id(head)
+    head_rows = [row for point in found.checkpoints if point.checkpoint == at for row in found.at(point)]
     return {
         "database": found.database,
         "committed": found.committed,
         "tables": dict(found.tables),
-        "head": [row.channel for row in found.writes if row.checkpoint == at],
+        "head": [row.channel for row in head_rows],
     }
 
 
