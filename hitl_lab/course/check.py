@@ -60,7 +60,8 @@ class Check:
     def __repr__(self) -> str:
         parts = self.lesson
         tasks = len(parts.exercises) + len(parts.orderings)
-        text = f"{parts.title}: {len(parts.predictions)} predictions, {tasks} exercises, about {parts.minutes} minutes"
+        text = f"{parts.title}: {len(parts.predictions)} predictions, {tasks} exercise{'s' * (tasks != 1)}"
+        text = f"{text}, about {parts.minutes} minutes"
         return f"{text}\n{self.progress.note}" if self.progress.note else text
 
     # ------------------------------------------------------------ predictions

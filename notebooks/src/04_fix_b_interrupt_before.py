@@ -1,10 +1,13 @@
 # %% [markdown]
 # # 04 Fix B: interrupt_before, and where the answer goes
 #
-# Fix B lets LangGraph stop the run: `interrupt_before=["review"]`. The payload is kept.
+# Fix B lets LangGraph stop the run before a node: `compile(..., interrupt_before=["review"])`. Such a stop is called a
+# **breakpoint**.
 #
-# But a stop is not a question. This notebook is about the answer: four ways to go on, and in two of them the person is
-# not heard. You need about 20 minutes.
+# Then the person answers, and the run goes on. There are four ways to do it. In two of them nobody hears what the
+# person said, or nobody was asked.
+#
+# You need about 25 minutes.
 
 # %%
 import hitl_lab
@@ -16,7 +19,10 @@ check
 # %% [markdown]
 # ## Two graphs
 #
-# Both stop before `review`. In the first, `review` only reads the state. In the second, it calls `interrupt()`.
+# Both graphs stop before `review`. `attach` writes the payload, as in fix A. The two differ in `review`:
+#
+# - `reads` looks at the last message, and writes what it found. It asks nothing.
+# - `asks` calls `interrupt()`.
 
 # %%
 from langchain_core.messages import AIMessage, HumanMessage
@@ -71,55 +77,66 @@ def story(review, *inputs):
 
 # %% [markdown]
 # ## Predict: what is there at the stop?
+#
+# The run has reached the breakpoint, and `invoke()` has returned. You ask `get_state()`.
 
 # %%
 check.predict("question", "C", run=lambda: story(reads))
 
 # %% [markdown]
-# Step to the end of the run. Where does it stop: in `review`, or before it?
+# Step to the end of the run. Does it stop in `review`, or before it?
 
 # %%
 check.show("question", lambda: story(reads))
 
 # %% [markdown] tags=["explain"]
 # **Fact.** `interrupt_before` stops in `tick`, before the node begins. The last checkpoint has all that was written.
-# There is no question and no interrupt id.
+# There is no question.
 #
-# So fix B keeps the payload. Now the answer.
+# So fix B keeps the payload. What is left is the answer.
 
 # %%
-check.show("question", lambda: print(story(reads).ledger))
+check.show("question", lambda: story(reads).ledger)
 
 # %% [markdown]
-# ## Predict: Command(resume=...) to a node that does not ask
+# ## Predict: an answer to a node that does not ask
+#
+# The first way: `Command(resume=...)`, as after `interrupt()`. The node is `reads`.
 
 # %%
 check.predict("lost", "C", run=lambda: story(reads, Command(resume="approved")))
 
 # %% [markdown] tags=["explain"]
-# **Fact.** An answer is taken by `interrupt()` and by nothing else. If no node calls it, the answer is lost, without an
-# error and without a warning.
+# **Fact.** An answer is taken by `interrupt()` and by nothing else. If no node calls it, the answer is lost. There is
+# no error and no warning.
+#
+# A trace has **findings**: what went wrong, why, and what to do. Here it is one.
 
 # %%
-check.show("lost", lambda: story(reads, Command(resume="approved")).ledger)
+check.show("lost", lambda: print(story(reads, Command(resume="approved")).findings))
 
 # %% [markdown]
-# ## Predict: Command(resume=...) before the question
+# ## Predict: an answer before the question
+#
+# The second way: the same command, but the node is `asks`.
 
 # %%
 check.predict("unseen", "A", run=lambda: story(asks, Command(resume="approved")))
 
 # %% [markdown]
 # ## Predict: None first
+#
+# The third way: `invoke(None)`. It means: go on, with no input and no answer.
 
 # %%
 check.predict("none", "B", run=lambda: story(asks, None))
 
 # %% [markdown] tags=["explain"]
-# **Fact.** Before a node that asks there are two pauses: the breakpoint, then the question. `None` goes from the first
-# to the second. An answer is for the second.
+# **Fact.** With a breakpoint before a node that asks, there are two pauses: the breakpoint, then the question. `None`
+# goes from the first to the second. An answer is for the second.
 #
-# The first story answers too early, the second one in time.
+# Here are two stories under one slider. The first answers too early, the second in time.
+
 
 # %%
 def early_and_in_time():
@@ -133,7 +150,8 @@ check.show("none", early_and_in_time)
 # %% [markdown]
 # ## Put it in order
 #
-# For the graph whose `review` only reads, the answer must go into the state. One piece does not belong.
+# The fourth way. `reads` takes no answer, so the caller must write it into the state before `reads` runs.
+# `update_state` does that. One piece does not belong.
 
 # %%
 check.order("go_on", "D B A")
@@ -141,8 +159,8 @@ check.order("go_on", "D B A")
 # %% [markdown]
 # ## Your turn
 #
-# Now for the graph whose `review` asks. It stands at the breakpoint. Go on from there: first let the question be shown,
-# then answer it with `"approved"`.
+# Now the node is `asks`. The check runs the graph to the breakpoint. Then it calls your `go_on`, with this graph and
+# its config. Go on from there: first let the question come up, then answer it with `"approved"`.
 
 
 # %% tags=["stub"]
@@ -164,7 +182,7 @@ check.exercise("ask_first", go_on)
 # %% [markdown]
 # ## Another graph
 #
-# A shop. The run stops before `pay`. The caller has no input to give, and writes `invoke({})`.
+# A shop stops before `pay`. The caller has no input to give, and writes `invoke({})`.
 
 # %%
 import operator

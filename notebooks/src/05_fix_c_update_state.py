@@ -1,11 +1,12 @@
 # %% [markdown]
 # # 05 Fix C: update_state, and what it wipes
 #
-# Fix C leaves the node alone. It only asks. While it is paused, the caller writes the payload with `update_state`, then
-# answers.
+# In fix C the node only asks. While it is paused, the caller writes the payload into the state with `update_state`.
+# Then the caller answers.
 #
-# It works. It also makes a new checkpoint, and what was pending on the old one is not on the new one. You need about
-# 20 minutes.
+# This works, but `update_state` does more than it says. You will predict what.
+#
+# You need about 25 minutes.
 
 # %%
 import hitl_lab
@@ -16,6 +17,11 @@ check
 
 # %% [markdown]
 # ## The graph, and the story
+#
+# The graph is the one you know, without the payload. `story` runs it to the pause, updates the state, and answers.
+#
+# `update_state` counts as if a node had written. `as_node` says which one. We leave it out at first: then LangGraph
+# takes the node that wrote last.
 
 # %%
 from langchain_core.messages import AIMessage, HumanMessage
@@ -61,21 +67,23 @@ def story(as_node=None, answer=True):
 
 # %% [markdown]
 # ## Predict: the question after the update
+#
+# The person has not answered yet. The caller adds the payload.
 
 # %%
 check.predict("question", "A", run=lambda: story(answer=False))
 
 # %% [markdown]
-# The update is a step of its own in the trace. Look at the checkpoint before it and the one after it.
+# The update is in the trace too: `update 1`. Compare the checkpoint before it with the one after it.
 
 # %%
 check.show("question", lambda: story(answer=False))
 
 # %% [markdown] tags=["explain"]
 # **Fact.** A question is a pending write. It belongs to the checkpoint at which the node paused. `update_state` makes
-# the next checkpoint, and nothing pending goes along.
+# a new checkpoint, and no pending write goes along.
 #
-# A page that shows `get_state().interrupts` to a person shows nothing now, although the graph still waits.
+# Think of a page that shows `get_state().interrupts` to a person. It shows nothing now, although the graph still waits.
 
 
 # %%
@@ -91,6 +99,8 @@ check.show("question", questions)
 
 # %% [markdown]
 # ## Predict: the answer
+#
+# `get_state()` shows no question any more. The caller sends the answer all the same.
 
 # %%
 check.predict("answer", "C", run=story)
@@ -101,14 +111,14 @@ check.show("answer", lambda: story().ledger)
 # %% [markdown]
 # ## Predict: as the paused node
 #
-# `as_node` names the node that the update counts for. `review` is the one that is paused. It sounds right.
+# Now the caller says `as_node="review"`. That is the node which is paused, so it sounds right.
 
 # %%
 check.predict("as_node", "B", run=lambda: story(as_node="review"))
 
 # %% [markdown] tags=["explain"]
-# **Fact.** An update made as the paused node is that node's result. The node is skipped, and the answer is lost in
-# silence.
+# **Fact.** An update made as the paused node is that node's result. The node is skipped, and the answer is lost. There
+# is no error.
 #
 # Leave `as_node` out, or name the node before. Here are both stories under one slider.
 
@@ -118,7 +128,9 @@ check.show("as_node", lambda: hitl_lab.compare(story(), story(as_node="review"),
 # %% [markdown]
 # ## Predict: a finished sibling
 #
-# Now two nodes run in one superstep. `lookup` finishes. `ask` pauses.
+# Now two nodes run in one superstep. `lookup` finishes, `ask` pauses. Nodes of one superstep are called **siblings**.
+#
+# `report` comes after both. It writes how many lines it saw.
 
 # %%
 import operator
@@ -137,17 +149,23 @@ def ask(state):
     return {"log": [f"answer: {interrupt('How many?')}"]}
 
 
-def two_nodes():
+def report(state):
+    return {"log": [f"{len(state['log'])} lines"]}
+
+
+def siblings():
     graph = StateGraph(Order)
-    for node in (lookup, ask):
+    for node in (lookup, ask, report):
         graph.add_node(node.__name__, node)
-        graph.add_edge(START, node.__name__)
-        graph.add_edge(node.__name__, END)
+    graph.add_edge(START, "lookup")
+    graph.add_edge(START, "ask")
+    graph.add_edge(["lookup", "ask"], "report")
+    graph.add_edge("report", END)
     return graph.compile(checkpointer=InMemorySaver())
 
 
 def update_beside_sibling():
-    graph = two_nodes()
+    graph = siblings()
     with hitl_lab.record() as trace:
         graph.invoke({"log": ["order"]}, CONFIG)
         graph.update_state(CONFIG, {"log": ["note"]})
@@ -158,7 +176,8 @@ def update_beside_sibling():
 check.predict("sibling", "C", run=update_beside_sibling)
 
 # %% [markdown] tags=["explain"]
-# **Fact.** `update_state` discards what finished siblings wrote. They run again, with all they do.
+# **Fact.** `update_state` discards what finished siblings wrote. They run again: a mail that `lookup` sends
+# would be sent twice.
 
 # %%
 check.show("sibling", lambda: update_beside_sibling().ledger)
@@ -166,7 +185,7 @@ check.show("sibling", lambda: update_beside_sibling().ledger)
 # %% [markdown]
 # ## Put it in order
 #
-# One piece does not belong.
+# Here are the pieces of fix C. One of them does not belong.
 
 # %%
 check.order("go_on", "D B A E")
@@ -174,8 +193,10 @@ check.order("go_on", "D B A E")
 # %% [markdown]
 # ## Your turn
 #
-# The graph with the sibling is paused: `lookup` has finished, `ask` waits. Add `"note"` to the log and answer `"2"`,
-# so that `lookup` does **not** run again.
+# The check runs the graph with the siblings to its pause: `lookup` has finished, `ask` waits. Then it calls your
+# `go_on`, with this graph and its config.
+#
+# Add `"note"` to the log, and answer `"2"`. `lookup` must **not** run again, and `report` must see the note.
 
 
 # %% tags=["stub"]
@@ -196,7 +217,8 @@ check.exercise("keep_sibling", go_on)
 # %% [markdown]
 # ## Another graph
 #
-# A subgraph with two nodes: `prepare`, then `ask`, which pauses. The caller updates the parent graph, then answers.
+# A graph can be a node of another graph: a **subgraph**. This one has two nodes, `prepare` and then `ask`, which
+# pauses. The caller updates the outer graph, its **parent**, and then answers.
 
 
 # %%
@@ -204,7 +226,7 @@ def prepare(state):
     return {"log": ["prepared"]}
 
 
-def update_parent():
+def update_subgraph(inside=False):
     inner = StateGraph(Order)
     inner.add_node("prepare", prepare)
     inner.add_node("ask", ask)
@@ -218,12 +240,20 @@ def update_parent():
     graph = outer.compile(checkpointer=InMemorySaver())
     with hitl_lab.record() as trace:
         graph.invoke({"log": []}, CONFIG)
-        graph.update_state(CONFIG, {"log": ["note"]})
+        config = graph.get_state(CONFIG, subgraphs=True).tasks[0].state.config if inside else CONFIG
+        graph.update_state(config, {"log": ["note"]})
         graph.invoke(Command(resume="2"), CONFIG)
     return trace
 
 
-check.predict("transfer", "B", run=update_parent)
+check.predict("transfer", "B", run=update_subgraph)
+
+# %% [markdown] tags=["explain"]
+# **Fact.** The subgraph has a state of its own. If you update that state, with its own config, the subgraph goes on
+# where it was. In this ledger `prepare` has written once.
+
+# %%
+check.show("transfer", lambda: update_subgraph(inside=True).ledger)
 
 # %% [markdown]
 # ## In short

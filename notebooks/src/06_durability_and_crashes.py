@@ -1,12 +1,12 @@
 # %% [markdown]
 # # 06 Durability and crashes
 #
-# Fix A puts the payload into a node of its own. It is applied, it is saved, the person is asked. Safe?
+# In fix A the payload is applied before the person is asked. Is it safe then?
 #
-# Servers die. In this notebook we kill the process, for real, and look into the database. A question that a person
-# has seen on the screen may not be there.
+# Servers die. In this notebook we really kill the process. Then we look into the database: what is there, and what does
+# an answer do that comes later?
 #
-# You need about 30 minutes. Each crash takes a second or two.
+# You need about 40 minutes. Each crash takes a second or two.
 
 # %%
 from functools import cache
@@ -20,8 +20,10 @@ check
 # %% [markdown]
 # ## What stands in the database
 #
-# This is fix A once more: `draft`, `attach` (writes the payload), `review` (asks). We let it pause on a real SQLite
-# file. Then we read the rows over a connection of our own: what we see is committed.
+# This is fix A once more: `draft`, then `attach`, which writes the payload, then `review`, which asks. We let it pause
+# on a real SQLite file.
+#
+# Then we read the file over a second connection. It sees only what is really in the database.
 
 # %%
 from hitl_lab.scenarios.broken_node import QUESTION
@@ -39,13 +41,15 @@ def rows_at_the_pause():
 print(rows_at_the_pause())
 
 # %% [markdown]
-# Four checkpoints. The last one, after `attach`, holds the payload. The question is a row of the task `review` at that
-# checkpoint: `__interrupt__`.
+# There are four checkpoints, C1 to C4. Under each stand the writes of the task that ran from there. C4 was made after
+# `attach`, so it holds the payload. T4 is the task of `review`, and its row `__interrupt__` is the question.
+#
+# The rows `branch:to:...` are LangGraph's own. They say which node comes next.
 #
 # ## Kill it
 #
-# `hitl_lab.crash` runs the graph in another process, kills it at a point, opens the database and tries a resume. It
-# keeps what it found, so that we can look at it again.
+# `hitl_lab.crash` runs the graph in another process and kills that process at a point that we choose. Then it looks
+# into the database, and tries a resume. `kill` keeps what it found, so that we can look at it again.
 
 
 # %%
@@ -57,27 +61,39 @@ def kill(at, durability):
 # %% [markdown]
 # ## Predict: it dies in the node
 #
-# `attach` has ended. `review` has begun and is about to ask. The process dies. LangGraph can save in three modes.
+# `attach` has ended. `review` has begun, and is about to ask. Then the process dies. What of the payload?
+#
+# You know the three durability modes from notebook 02. First "sync": save before the next superstep begins.
 
 # %%
 check.predict("in_node_sync", "A", run=lambda: kill("in_node", "sync"))
 
+# %% [markdown]
+# Now "async": save on another thread, while the graph goes on.
+
 # %%
 check.predict("in_node_async", "C", run=lambda: kill("in_node", "async"))
+
+# %% [markdown]
+# And "exit": save once, when the run ends or pauses.
 
 # %%
 check.predict("in_node_exit", "B", run=lambda: kill("in_node", "exit"))
 
 # %% [markdown] tags=["explain"]
-# **Fact.** In "sync" each step is saved before the next one begins. In "exit" nothing is saved before the run is left.
+# **Fact.** In "sync" each superstep is saved before the next one begins. In "exit" nothing is saved before the run ends
+# or pauses.
+#
+# Here is what was in the database after the two crashes.
 
 # %%
-check.show("in_node_exit", lambda: print(kill("in_node", "sync"), kill("in_node", "exit"), sep="\n\n"))
+check.show("in_node_exit", lambda: print(kill("in_node", "sync").rows, kill("in_node", "exit").rows, sep="\n\n"))
 
 # %% [markdown]
 # ## Predict: it dies when the question is on the screen
 #
-# The caller streams. A chunk with `__interrupt__` arrives, the person sees the question. Then the process dies.
+# An application often uses `stream()` instead of `invoke()`. The stream brings a chunk with `__interrupt__`, and the
+# person sees the question. Then the process dies.
 
 # %%
 check.predict("interrupt_chunk_sync", "A", run=lambda: kill("interrupt_chunk", "sync"))
@@ -89,19 +105,21 @@ check.predict("interrupt_chunk_async", "C", run=lambda: kill("interrupt_chunk", 
 check.predict("interrupt_chunk_exit", "B", run=lambda: kill("interrupt_chunk", "exit"))
 
 # %% [markdown]
-# And the question itself, which the person has seen?
+# That was the payload. Now the question itself, which the person has seen.
 
 # %%
 check.predict("shown_sync", "C", run=lambda: kill("interrupt_chunk", "sync"))
 
 # %% [markdown] tags=["explain"]
-# **Fact.** Shown is not stored. In "exit" the person reads a question of a thread that does not exist.
+# **Fact.** Shown is not stored. In "exit" the person reads a question, and the database is empty.
 
 # %%
 check.show("interrupt_chunk_exit", lambda: kill("interrupt_chunk", "exit").rows)
 
 # %% [markdown]
 # ## Predict: it dies after invoke()
+#
+# Now `invoke()` has returned at the pause. Only then the process dies.
 
 # %%
 check.predict("returned", "C", run=lambda: {mode: kill("returned", mode) for mode in ("sync", "async", "exit")})
@@ -109,22 +127,24 @@ check.predict("returned", "C", run=lambda: {mode: kill("returned", mode) for mod
 # %% [markdown]
 # ## Predict: then the answer comes
 #
-# Back to the first crash: `review` had not asked yet. The server starts again. Somebody sends the answer.
+# Back to the first crash, with "sync": the payload is saved, `review` had not asked yet. The server starts again.
+# Somebody sends an answer.
 
 # %%
 check.predict("resume", "C", run=lambda: kill("in_node", "sync"))
 
 # %% [markdown]
-# And where nothing was saved at all?
+# The same with "exit", where nothing was saved at all.
 
 # %%
 check.predict("resume_nothing", "B", run=lambda: kill("in_node", "exit"))
 
 # %% [markdown] tags=["explain"]
-# **Fact.** LangGraph does not look whether a question was stored. The answer goes to the next `interrupt()` that runs,
-# or starts an empty thread. An application must look at `get_state()` before it sends an answer.
+# **Fact.** LangGraph does not check that a question was stored. The answer goes to the next `interrupt()` that runs, or
+# it starts an empty thread. So an application must look at `get_state()` before it sends an answer.
 #
-# Both processes are one trace. The ledger of the second crash:
+# Here is the ledger of the second crash. Run 1 is the process that died, run 2 the resume. What the customer wrote at
+# the start, W1, is **lost**: no node will write it again.
 
 # %%
 check.show("resume_nothing", lambda: kill("in_node", "exit").trace.ledger)
@@ -132,21 +152,24 @@ check.show("resume_nothing", lambda: kill("in_node", "exit").trace.ledger)
 # %% [markdown]
 # ## The table
 #
-# A cell that races would count several tries; here it only says so. `hitl-lab lab crash` prints the whole table, with
-# all points, all modes and the counts.
+# Here are four points in one table. Where it is a race, it says `varies`. The end of each line tells what a resume did:
+# which nodes it ran, and whether it asked or was done.
+#
+# `hitl-lab lab crash`, in a terminal, prints all points and all modes. There a race is run several times and counted.
 
 # %%
 POINTS = ("in_node:attach", "in_node", "interrupt_chunk", "returned")
 
 check.show(
-    "returned",
+    "resume_nothing",
     lambda: print(hitl_lab.crash_table(points=POINTS, durabilities=("sync", "exit"), times=1).text(stable=True)),
 )
 
 # %% [markdown]
 # ## A real PostgreSQL
 #
-# The same crash on PostgreSQL, if there is one (`make postgres` starts it). If not, SQLite stands in.
+# This is optional. If you have a PostgreSQL server (`make postgres` starts one), the crash happens on it. If not,
+# SQLite takes its place.
 
 
 # %% tags=["nbval-ignore-output"]
@@ -157,13 +180,15 @@ def on_the_best_database():
     print(hitl_lab.crash("fix_a_split_node", at="put:attach", saver=name))
 
 
-check.show("in_node_sync", on_the_best_database)
+check.show("resume", on_the_best_database)
 
 # %% [markdown]
 # ## Predict: two processes
 #
-# Nobody dies now. One process runs to the pause and ends. Another one resumes, from the file. The graph has two nodes
-# in one step: `lookup` finishes, `ask` pauses. `hitl_lab.stitch` makes one trace of both.
+# Now no process dies. One runs to the pause and ends. Another one resumes, from the same file.
+#
+# The graph has two nodes in one superstep: `lookup` finishes, `ask` pauses. (Before it asks, `ask` writes `"asking"`.
+# You know what becomes of that.) `hitl_lab.stitch` makes one trace of both processes.
 
 # %%
 import tempfile
@@ -189,7 +214,8 @@ check.show("two_processes", lambda: two_processes().ledger)
 # %% [markdown]
 # ## Predict: a change in place
 #
-# Some code changes the message in the state instead of writing it. Twenty runs in each mode, to the pause.
+# Some code does not write the payload at all. It changes the message in the state: `message.additional_kwargs[...] =
+# ...`. Each mode is run twenty times, to the pause, and each time we look whether the change is in the database.
 
 
 # %%
@@ -205,8 +231,8 @@ check.predict("in_place", "C", run=in_place)
 # %% [markdown]
 # ## Your turn
 #
-# The server died in `review`, before it asked. All is saved, but there is no question. Write what the server does when
-# it starts again: the person must be asked first. Then answer `"approved"`.
+# The server died in `review`, before it asked. All writes are saved, but there is no question. Write `go_on`, which the
+# server calls when it starts again: the person must be asked first. Then answer `"approved"`.
 
 
 # %% tags=["stub"]
@@ -229,7 +255,8 @@ check.exercise("after_crash", go_on)
 # %% [markdown]
 # ## Another graph
 #
-# `lookup` and `ask` run in one step. The saver has stored the row of `lookup`. At that moment the process dies.
+# `lookup` and `ask` run in one superstep. The saver has stored the write of `lookup`. At that moment the process dies,
+# before the superstep ends. Then comes a resume.
 
 # %%
 check.predict("transfer", "B", run=cache(lambda: hitl_lab.crash("parallel_sibling", at="put_writes:lookup")))

@@ -66,6 +66,14 @@ def answered(trace: Trace) -> list[str]:
     return [answer.fate for answer in answers(trace.story)]
 
 
+_ANSWERS = {"taken": "taken by interrupt()", "taken before asked": "taken by a question that nobody had seen"}
+
+
+def answer_lines(trace: Trace) -> list[str]:
+    """Return what became of each answer, one line an answer."""
+    return [f"the answer was {_ANSWERS.get(fate, fate)}" for fate in answered(trace)]
+
+
 def applied_before_pause(trace: Trace, channel: str, run: str = "run 1") -> bool:
     """Whether a node's write to a channel was applied by `after_tick` in the run that paused."""
     keys = {row.key for row in trace.ledger.where(channel=channel, run=run) if row.node != "__start__"}
@@ -83,6 +91,7 @@ def counts(trace: Trace, *nodes: str) -> list[str]:
 
 
 __all__ = [
+    "answer_lines",
     "answered",
     "applied_before_pause",
     "counts",

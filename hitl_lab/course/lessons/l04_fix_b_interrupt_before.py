@@ -10,7 +10,7 @@ from hitl_lab.scenarios.fix_b_interrupt_before import build, build_asking
 
 def what_happened_to_the_answer(trace):
     """Each answer's fate, as evidence."""
-    return [*m.told(trace), *[f"the answer was {fate}" for fate in m.answered(trace)]]
+    return [*m.told(trace), *m.answer_lines(trace)]
 
 
 def in_state(trace, run="run 2"):
@@ -36,7 +36,11 @@ PREDICTIONS = (
             "payload" if m.has(m.saved(trace), "hitl_payload") else "",
             len(m.read(trace).interrupts),
         ),
-        evidence=lambda trace: [*m.told(trace), f"questions in get_state(): {len(m.read(trace).interrupts)}"],
+        evidence=lambda trace: [
+            *m.told(trace),
+            f"get_state() has the payload: {m.yes(m.has(m.saved(trace), 'hitl_payload'))}",
+            f"questions in get_state(): {len(m.read(trace).interrupts)}",
+        ],
         why={
             (
                 "payload",
@@ -56,16 +60,18 @@ PREDICTIONS = (
         measure=lambda trace: "in the state" if in_state(trace) else first_answer(trace),
         evidence=what_happened_to_the_answer,
         why={
-            "lost": "Only interrupt() takes an answer. `review` ran and never called it. The answer stood in the "
-            "checkpoint as `__resume__`, and nobody asked for it."
+            "lost": "Only interrupt() takes an answer. `review` ran and never called it. The answer was saved as "
+            "`__resume__`, and nobody asked for it."
         },
     ),
     Prediction(
         name="unseen",
-        question='Now `review` calls interrupt(), and you answer at once: Command(resume="approved"). What happens?',
+        question='`review` calls interrupt(). At the breakpoint you answer: Command(resume="approved"). What happens?',
         choices=(
-            Choice("It is done. A question that nobody saw took the answer.", "taken before asked"),
-            Choice("It stops and shows the question. Your answer waits.", "stops"),
+            Choice("The run is done: a question that nobody saw took the answer.", "taken before asked"),
+            Choice(
+                "It stops and shows the question; the answer waits until you confirm it.", "stops", "answers_what_i_see"
+            ),
             Choice("The answer is refused: no question was shown.", "refused", "answers_what_i_see"),
         ),
         measure=lambda trace: "stops" if m.read(trace, "run 2").next else first_answer(trace),
@@ -89,15 +95,15 @@ PREDICTIONS = (
     ),
     Prediction(
         name="transfer",
-        question="Stopped before `pay`, the caller goes on with an empty input: invoke({}). How often does `cart` run?",
+        question="At the breakpoint before `pay`, the caller calls invoke({}). How often does `cart` run in all?",
         choices=(
-            Choice("Once: the graph goes on before `pay`.", 1),
-            Choice("Twice: the graph starts over.", 2),
-            Choice("Three times: once more for each node left.", 3),
+            Choice("Once: {} is nothing, so the graph goes on with `pay`.", 1),
+            Choice("Twice: {} is an input, so the graph starts over.", 2),
+            Choice("Once: an empty input is an error.", "error"),
         ),
         measure=lambda trace: m.starts(trace, "cart"),
         evidence=lambda trace: [*m.counts(trace, "cart", "pay"), *m.told(trace)],
-        why={2: "{} is an input, and an input starts a run from START. Only None and a Command go on."},
+        why={2: "An input starts a run from START, even an empty one. Only None and a Command go on."},
     ),
 )
 
@@ -127,7 +133,7 @@ ORDER = Ordering(
     ),
     hints=(
         "The answer must be in the state before `review` runs.",
-        "invoke(None) lets `review` run: it comes last.",
+        "Make the message, write it into the state, then let the graph go on without an answer.",
     ),
 )
 
@@ -145,7 +151,7 @@ def question_was_shown(attempt):
 
 EXERCISE = Exercise(
     name="ask_first",
-    task="`review` does ask. Go on from the breakpoint so that the question is shown first, then answer it: approved.",
+    task="`review` asks. Go on from the breakpoint so that the question is shown first, then answer it: approved.",
     perform=lambda go_on: act(go_on, build_asking, QUESTION),
     goals=(
         Goal("the question was shown before it was answered", question_was_shown),
@@ -211,7 +217,7 @@ LESSON = Lesson(
         "say for each way to go on where the answer ends",
         "tell a question from a breakpoint",
     ),
-    minutes=20,
+    minutes=25,
     predictions=PREDICTIONS,
     orderings=(ORDER,),
     exercises=(EXERCISE,),

@@ -1,12 +1,14 @@
 """Notebook 05: update_state brings the payload in while the node is paused, and wipes what was pending there."""
 
+import operator
+from typing import Annotated, TypedDict
+
 from hitl_lab.course.attempt import act, traced
 from hitl_lab.course.lesson import Choice, Exercise, Fact, Goal, Lesson, Mistake, Ordering, Prediction
 from hitl_lab.course.lessons import _measure as m
 from hitl_lab.course.lessons._given import given
 from hitl_lab.scenarios.broken_node import QUESTION, with_payload
 from hitl_lab.scenarios.fix_c_update_state import build
-from hitl_lab.scenarios.parallel_sibling import build as build_sibling
 
 UPDATE = "update 1"
 PAYLOAD = "hitl_payload"
@@ -25,7 +27,7 @@ def end(trace, run="run 2"):
 
 def told(trace):
     """What happened, with the fate of each answer."""
-    return [*m.told(trace), *[f"the answer was {fate}" for fate in m.answered(trace)]]
+    return [*m.told(trace), *m.answer_lines(trace)]
 
 
 def sibling(trace):
@@ -36,11 +38,11 @@ def sibling(trace):
 PREDICTIONS = (
     Prediction(
         name="question",
-        question="`review` is paused and asks. You call update_state. What does get_state() say of the question?",
+        question="`review` is paused and asks. You call update_state. Does get_state() still show the question?",
         choices=(
-            Choice("It is gone.", (1, 0)),
-            Choice("It is still there: the graph is still paused at `review`.", (1, 1), "update_keeps_question"),
-            Choice("It is there twice: once in each checkpoint.", (1, 2)),
+            Choice("No, it is gone.", (1, 0)),
+            Choice("Yes: the graph is still paused at `review`.", (1, 1), "update_keeps_question"),
+            Choice("Yes, twice: once for each checkpoint.", (1, 2)),
         ),
         measure=questions,
         evidence=lambda trace: [
@@ -48,16 +50,18 @@ PREDICTIONS = (
             f"next before: {', '.join(m.read(trace).next)}; after: {', '.join(m.read(trace, UPDATE).next)}",
         ],
         why={
-            (1, 0): "A question is a pending write of the paused checkpoint. update_state made a new checkpoint, and a "
-            "new checkpoint begins without pending writes. `review` is still next: it will ask anew."
+            (1, 0): "A question is a pending write of the checkpoint at which the node paused. update_state made a new "
+            "checkpoint, and that begins without pending writes. `review` is still next: it will ask again."
         },
     ),
     Prediction(
         name="answer",
-        question='No question is left. You call Command(resume="approved"). What is in the state at the end?',
+        question='After the update you call Command(resume="approved"). What is in the state at the end?',
         choices=(
-            Choice("The payload; the answer had no question and is lost.", (True, False), "update_keeps_question"),
-            Choice("The answer; the node wrote over the payload.", (False, True)),
+            Choice(
+                "Only the payload: the answer had no question, so it is lost.", (True, False), "update_keeps_question"
+            ),
+            Choice("Only the answer: the node ran again, and wrote over the payload.", (False, True)),
             Choice("The payload and the answer.", (True, True)),
         ),
         measure=end,
@@ -75,7 +79,7 @@ PREDICTIONS = (
         question='The same, but update_state(..., as_node="review"). What is in the state at the end?',
         choices=(
             Choice("The payload and the answer.", (True, True), "as_paused_node_is_right"),
-            Choice("The payload; the answer is lost.", (True, False)),
+            Choice("Only the payload: the answer is lost.", (True, False)),
             Choice("Nothing new: the update is refused.", (False, False)),
         ),
         measure=end,
@@ -87,11 +91,11 @@ PREDICTIONS = (
     ),
     Prediction(
         name="sibling",
-        question="`lookup` has finished beside the paused `ask`; its write is pending. You call update_state. Then?",
+        question="`lookup` has finished beside the paused `ask`. What does update_state do to its pending write?",
         choices=(
-            Choice("It stays pending, and is applied after the answer.", ("applied", 1), "update_keeps_question"),
-            Choice("It is discarded, and `lookup` does not run again.", ("lost", 1)),
-            Choice("It is discarded, and `lookup` runs again.", ("discarded", 2)),
+            Choice("Nothing: it stays, and is applied after the answer.", ("applied", 1), "update_keeps_question"),
+            Choice("It discards it, and `lookup` does not run again.", ("lost", 1)),
+            Choice("It discards it, and `lookup` runs again.", ("discarded", 2)),
         ),
         measure=sibling,
         evidence=lambda trace: [*m.counts(trace, "lookup", "ask"), *m.told(trace)],
@@ -105,17 +109,18 @@ PREDICTIONS = (
     ),
     Prediction(
         name="transfer",
-        question="`ask` is paused in a subgraph, after `prepare`. You update the parent, then answer. `prepare` runs",
+        question="`ask` is paused in a subgraph, after `prepare`. You update the parent graph, then answer. "
+        "How often does `prepare` run in all?",
         choices=(
-            Choice("once: the subgraph goes on where it was.", 1),
-            Choice("twice: the subgraph starts from its first node.", 2),
-            Choice("never again, and the answer is lost.", 0),
+            Choice("Once: the subgraph goes on where it was.", 1),
+            Choice("Twice: the subgraph starts from its first node.", 2),
+            Choice("Three times: for the first run, the update and the answer.", 3),
         ),
         measure=lambda trace: m.starts(trace, "prepare"),
         evidence=lambda trace: m.counts(trace, "prepare", "ask"),
         why={
-            2: "For the parent, the subgraph is one task. Its pause hung on the old checkpoint. From the new one the "
-            "task starts afresh, with all that is in it."
+            2: "For the parent, the subgraph is one task, and its pause belongs to the old checkpoint. From the new one "
+            "the task starts from its beginning."
         },
     ),
 )
@@ -145,7 +150,10 @@ ORDER = Ordering(
         Goal("payload and answer are in the state, and the run is done", final),
         Goal("the answer was taken", lambda a: m.answered(a.trace) == ["taken"]),
     ),
-    hints=("Read, make, write, answer.", "The message must be read before the payload is put on it."),
+    hints=(
+        "Read the draft, put the payload on it, write it into the state, answer.",
+        "as_node says whose result the update is. Leave it out here.",
+    ),
 )
 
 HEAD = """
@@ -153,16 +161,48 @@ from langgraph.types import Command
 
 """
 
+
+class Order(TypedDict):
+    """The state of the notebook's second graph."""
+
+    log: Annotated[list[str], operator.add]
+
+
+def build_sibling(saver):
+    """The notebook's second graph: `lookup` and `ask` in one superstep, then `report`."""
+    from langgraph.graph import END, START, StateGraph
+    from langgraph.types import interrupt
+
+    def lookup(state):
+        return {"log": ["stock: 3"]}
+
+    def ask(state):
+        return {"log": [f"answer: {interrupt('How many?')}"]}
+
+    def report(state):
+        return {"log": [f"{len(state['log'])} lines"]}
+
+    graph = StateGraph(Order)
+    for node in (lookup, ask, report):
+        graph.add_node(node.__name__, node)
+    graph.add_edge(START, "lookup")
+    graph.add_edge(START, "ask")
+    graph.add_edge(["lookup", "ask"], "report")
+    graph.add_edge("report", END)
+    return graph.compile(checkpointer=saver)
+
+
 EXERCISE = Exercise(
     name="keep_sibling",
-    task="`lookup` has finished, `ask` is paused. Add the note and answer 2, so that `lookup` does not run again.",
+    task="`lookup` has finished, `ask` is paused. Add the note and answer 2. `lookup` must not run again, and `report` "
+    "must see the note.",
     perform=lambda go_on: act(go_on, build_sibling, {"log": ["order"]}),
     goals=(
         Goal("`lookup` ran once", lambda a: m.starts(a.trace, "lookup") == 1),
         Goal("the note is in the log", lambda a: "note" in a.final["log"]),
         Goal("the answer was taken", lambda a: m.answered(a.trace) == ["taken"] and "answer: 2" in a.final["log"]),
         Goal("the run is done", lambda a: not a.paused[-1]),
-        Goal("the last node saw the note", lambda a: a.final["log"][-1].endswith("lines")),
+        Goal("`report` saw the note", lambda a: a.final["log"][-1] == "4 lines"),
     ),
     mistakes=(
         Mistake(
@@ -224,7 +264,7 @@ LESSON = Lesson(
         "say what an update discards",
         "choose as_node, and know when to leave it alone",
     ),
-    minutes=20,
+    minutes=25,
     predictions=PREDICTIONS,
     orderings=(ORDER,),
     exercises=(EXERCISE,),

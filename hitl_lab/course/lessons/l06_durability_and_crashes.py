@@ -32,9 +32,14 @@ def told(found):
     """What the killed process had handed over and what stands in the database; of what races, only that it does."""
     lines = [f"killed {crash_words(found.at)}, durability {found.durability}"]
     if found.unawaited:
-        return [*lines, f"nothing waited for: {', '.join(found.unawaited)}. Another try may end otherwise."]
+        return [
+            *lines,
+            f"saves that nothing waited for: {', '.join(found.unawaited)}",
+            "Another try may end otherwise.",
+        ]
     lines += [str(survivor) for survivor in found.survivors]
-    return [*lines, f"the question: {'stored' if found.question else 'not stored'}", f"rows: {found.rows.counts()}"]
+    asked = f"the question: {'stored' if found.question else 'not stored'}"
+    return [*lines, asked, f"in the database: {found.rows.counts()}"]
 
 
 def crash_words(at):
@@ -50,10 +55,10 @@ WHY = {
     "checkpoint was saved before `review` ran.",
     ("in_node", "async"): '"async" saves beside the run. When the process dies, some saves are under way on another '
     "thread, and how far they came is luck.",
-    ("in_node", "exit"): '"exit" saves once, when the run is left. It was not left: the process died in it.',
+    ("in_node", "exit"): '"exit" saves once, when the run is over. It was not over: the process died in it.',
     ("interrupt_chunk", "sync"): "The payload's checkpoint was saved before `review` began.",
     ("interrupt_chunk", "async"): "The chunk is handed out while the saves are still under way.",
-    ("interrupt_chunk", "exit"): "The chunk comes before the run is left, and only then is anything saved.",
+    ("interrupt_chunk", "exit"): "The chunk comes before the run is over, and only then is anything saved.",
 }
 BELIEFS = {"exit": ("kept", "shown_is_stored"), "async": ("kept", "async_is_soon_enough"), "sync": ("gone", "")}
 
@@ -122,17 +127,20 @@ PREDICTIONS = (
         measure=kept_in,
         evidence=lambda founds: [f"{mode}: payload {payload(f)}, question {question(f)}" for mode, f in founds.items()],
         why={
-            ("sync", "async", "exit"): "invoke() returns when the run has been left, and leaving waits for every save. "
-            "Before it returned, nothing is promised."
+            (
+                "sync",
+                "async",
+                "exit",
+            ): "invoke() waits for every save before it returns. Until then, nothing is promised."
         },
     ),
     Prediction(
         name="resume",
-        question='"sync", killed in `review` before it asks: nobody saw a question. Now comes Command(resume="approved").',
+        question='"sync", killed in `review`: nobody saw a question. What does Command(resume="approved") do?',
         choices=(
-            Choice("An error: there is no question to answer.", "error"),
-            Choice("`review` runs and asks.", "review → asks"),
-            Choice("`review` takes the answer and the run is done.", "review → done"),
+            Choice("It raises an error: there is no question to answer.", "error"),
+            Choice("`review` runs and asks.", "review → asks", "answers_what_i_see"),
+            Choice("`review` runs and takes the answer, and the run is done.", "review → done"),
         ),
         measure=lambda found: "error" if found.error else found.resume,
         evidence=lambda found: [f"resume ran: {', '.join(found.ran)}", f"it ended: {found.resume.split()[-1]}"],
@@ -145,9 +153,9 @@ PREDICTIONS = (
         name="resume_nothing",
         question='"exit", killed at the same place: nothing is saved. What does Command(resume="approved") do?',
         choices=(
-            Choice("An error: the thread does not exist.", "error"),
-            Choice("The graph starts over and asks; the person's first message is lost.", "asks without the input"),
-            Choice("The graph starts over with the input and asks.", "asks with the input"),
+            Choice("It raises an error: the thread does not exist.", "error"),
+            Choice("The graph starts over and asks. The customer's message is lost.", "asks without the input"),
+            Choice("The graph starts over and asks. The customer's message is there.", "asks with the input"),
         ),
         measure=lambda found: (
             "error" if found.error else "asks with" + ("" if has_input(found) else "out") + " the input"
@@ -167,36 +175,45 @@ PREDICTIONS = (
         ),
         measure=handed_over,
         evidence=lambda trace: [f"{row.run}: {row.node} wrote {row.channel}: {row.label}" for row in trace.ledger],
-        why={("run 1", 1): "Its write stood there as a pending row, under its task's id. The second process took it."},
+        why={
+            (
+                "run 1",
+                1,
+            ): "Its write was in the database as a pending write, under the id of its task. The second process "
+            "took it from there."
+        },
     ),
     Prediction(
         name="in_place",
-        question='A node changes the message in place, then asks. Is the change there after the pause, in "sync" and "exit"?',
+        question="A node changes the message in place, then asks. In which mode is the change in the database then?",
         choices=(
-            Choice("In both: the state was changed.", ("all", "all"), "mutation_is_a_write"),
+            Choice('In "sync" and in "exit": the state was changed.', ("all", "all"), "mutation_is_a_write"),
             Choice('Only in "sync".', ("all", "none")),
             Choice('Only in "exit".', ("none", "all")),
             Choice("In neither: nothing was written.", ("none", "none")),
         ),
         measure=counts,
-        evidence=lambda found: [f"{durability}: {count}" for durability, count in found.items()],
+        evidence=lambda found: [f"{durability}: in {c.seen} of {c.n} runs" for durability, c in found.items()],
         why={
-            ("none", "all"): '"sync" had put the object into bytes before the node touched it; "exit" does so at the '
-            'end, with the change in it. "async" may do either. It is no write, so nothing is promised.'
+            ("none", "all"): '"sync" had turned the message into bytes before the node changed it. "exit" does that at '
+            'the end, when the change is in it. "async" may do either. It is no write, so nothing is promised.'
         },
     ),
     Prediction(
         name="transfer",
-        question="`lookup` and `ask` run together. The process dies when the saver has stored `lookup`'s row. Then a resume.",
+        question="The process died when the write of `lookup` was stored. Does `lookup` run again at the resume?",
         choices=(
-            Choice("`lookup` runs again: its superstep never ended.", True, "siblings_run_again"),
-            Choice("`lookup` does not run again.", False),
+            Choice("Yes: its superstep never ended.", True, "siblings_run_again"),
+            Choice("No: its write is stored.", False),
         ),
         measure=ran_lookup,
         evidence=lambda found: [
-            f"{s.node} wrote {s.channel}: {s.place}" for s in found.survivors if s.node == "lookup"
+            *(f"{s.node} wrote {s.channel}: {s.place}" for s in found.survivors if s.node == "lookup"),
+            f"resume ran: {', '.join(found.ran)}",
         ],
-        why={False: "Its row was committed. A task with saved writes counts as finished, also after a crash."},
+        why={
+            False: "A task with saved writes counts as finished, also after a crash. So `ask` ran again, and `lookup` did not."
+        },
     ),
 )
 
@@ -305,7 +322,7 @@ LESSON = Lesson(
         "look into the database instead of believing",
         "go on after a crash without an answer to an unseen question",
     ),
-    minutes=30,
+    minutes=40,
     predictions=PREDICTIONS,
     exercises=(EXERCISE,),
     recap=(
@@ -314,7 +331,7 @@ LESSON = Lesson(
             '"async" saves beside the run: a crash is a race.', lambda: payload(killed("in_node", "async")) == "varies"
         ),
         Fact(
-            '"exit" saves nothing before the run is left, not even a question that was shown.',
+            '"exit" saves nothing before the run is over, not even a question that was shown.',
             lambda: killed("interrupt_chunk", "exit").rows.tables == {"checkpoints": 0, "writes": 0},
         ),
         Fact("Once invoke() has returned, all is saved.", lambda: question(killed("returned", "async")) == "stored"),
