@@ -1015,7 +1015,7 @@ export class Table {
     const shown = rows.slice(0, 500);
     this.body.replaceChildren(...shown.flatMap((row) => {
       const under = [...this.below].filter((i) => row[i][0]);
-      const beside = make("tr", { class: under.length ? "hl-open" : null }, ...this.beside.map((i) => (i ? make("td", { class: row[i][0].length > 36 ? "hl-wide" : null }, inner(row[i])) : make("th", { scope: "row" }, inner(row[i])))));
+      const beside = make("tr", { class: under.length ? "hl-open" : null }, ...this.beside.map((i) => (i ? make("td", { class: row[i][0].length > 36 ? "hl-wide" : row[i][0].length < 9 ? "hl-short" : null }, inner(row[i])) : make("th", { scope: "row" }, inner(row[i])))));
       if (!under.length) return [beside];
       return [beside, make("tr", { class: "hl-under" }, make("td"), make("td", { colspan: this.beside.length - 1 }, ...under.map((i) => make("div", {}, make("span", { class: "hl-note" }, `${this.doc.columns[i]}: `), inner(row[i])))))];
     }));

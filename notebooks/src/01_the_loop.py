@@ -131,7 +131,8 @@ check.show("executed", lambda: stand("execute"))
 # %% [markdown]
 # ## Predict: after commit
 #
-# We let the run go on by one phase: `commit`.
+# We let the run go on by one phase: `commit`. (The button Commit under a question is something else: it fixes your
+# choice.)
 
 # %%
 check.predict("committed", "A", run=lambda: stand("commit"))

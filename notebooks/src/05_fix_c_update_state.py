@@ -74,7 +74,7 @@ def story(as_node=None, answer=True):
 check.predict("question", "A", run=lambda: story(answer=False))
 
 # %% [markdown]
-# The update is in the trace too: `update 1`. Compare the checkpoint before it with the one after it.
+# The update is in the trace too: it is the part after run 1. Compare the checkpoint before it with the one after it.
 
 # %%
 check.show("question", lambda: story(answer=False))
