@@ -337,6 +337,8 @@ class _Book:
             else:
                 row.checkpoint = event.checkpoint
         if event.parent is None:
+            if event.ns:
+                self.began_anew(event, action)
             return
         taken = self.taken.get(key, set())
         gone = [w for w in self.pending.pop(event.parent, {}) if w not in taken]
@@ -348,6 +350,15 @@ class _Book:
         for write in gone:
             row = self.rows.get(write)
             if row is not None and row.fate == PENDING and row.channel != RESULT:
+                self.discard(row, event, action, f"{action.label} ({action.name}) made a checkpoint without it")
+
+    def began_anew(self, event: ev.CheckpointCreated, action: Action) -> None:
+        """A graph inside began without a checkpoint (the caller went back in time): what was pending is left behind.
+
+        At the top get_state() tells; inside a graph with a checkpointer of its own nobody reads it back.
+        """
+        for row in self.waiting.get((action.thread, event.ns), {}).values():
+            if row.fate == PENDING and row.channel != RESULT:
                 self.discard(row, event, action, f"{action.label} ({action.name}) made a checkpoint without it")
 
     def discard(self, row: Row, event: ev.Event, action: Action, reason: str) -> None:

@@ -15,7 +15,8 @@ SEND, ASK = ("send", "log"), ("ask",)
 ASKING = [Node("a", (SEND, ASK))], [("start", "a"), ("a", "end")]
 SIDE_BY_SIDE = [("start", "a"), ("start", "b"), ("a", "end"), ("b", "end")]
 INNER = Graph((Node("a", (SEND,)), Node("b", (SEND, ASK))), tuple(SIDE_BY_SIDE))
-OUTER = [Node("a")], [("start", "a"), ("a", "end")]
+OWN = Graph(INNER.nodes, INNER.edges, checkpointer=True)
+OUTER = (Node("a"),), (("start", "a"), ("a", "end"))
 
 
 def inside(checkpointer, *actions):
@@ -55,6 +56,9 @@ EXAMPLES = {
     "a copy made by update_state": example(*ASKING, ("update", "copy"), ("travel", 5, "input"), ("resume",)),
     "an input while a sibling is pending": example(
         [Node("a"), Node("b", (SEND, ASK))], SIDE_BY_SIDE, ("input",), ("resume",), durability="exit"
+    ),
+    "a graph with its own checkpointer, two deep, after going back to before it": example(
+        *OUTER, ("travel", 1, "none"), inner=(("a", Graph(*OUTER, inner=(("a", OWN),))),)
     ),
     "a superstep applied in part and saved so": example(
         [Node("a", (SEND, ("send", "last")), ("last",))],
