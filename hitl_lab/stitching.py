@@ -1,7 +1,8 @@
 """`stitch`: the traces of several processes that worked on one checkpointer, as one trace. Pure: events in, events out.
 
 Run and write keys are unique in their own process only, so they are given anew. A write that one process left as a
-pending row and another found there is one write: it is recognised by its task id, its channel, and its order.
+pending row and another found there is one write: it is recognised by its task id, its channel, and its order; by its
+value, if the first process was killed before it could tell that the row was handed over.
 """
 
 from __future__ import annotations
@@ -48,6 +49,9 @@ class _Seam:
         self.t = 0.0
         # task id (or "null:<checkpoint id>") -> its pending rows as (channel, new key), as in Recorder.pending
         self.pending: dict[str, list[tuple[str, int]]] = {}
+        # task id -> its writes (channel, value, new key) of which nobody told whether they were handed on: the process
+        # was killed by then, and yet the saver, in a thread of its own, may have been faster.
+        self.untold: dict[str, list[tuple[str, Any, int]]] = {}
 
     def add(self, events: Iterable[ev.Event]) -> list[ev.Event]:
         """Return the events of one more process."""
@@ -56,7 +60,17 @@ class _Seam:
         self.stored = {task: list(rows) for task, rows in self.pending.items()}
         events = tuple(events)
         self.handed = {row.write for e in events if isinstance(e, ev.PutWrites) for row in e.rows}
-        return list(self._renumber(events, self.t))
+        self.maybe = {task: list(rows) for task, rows in self.untold.items()}
+        made = list(self._renumber(events, self.t))
+        self._leave(made)
+        return made
+
+    def _leave(self, events: Iterable[ev.Event]) -> None:
+        for event in events:
+            if isinstance(event, ev.Wrote) and event.task:
+                self.untold.setdefault(event.task, []).append((event.channel, event.value, event.write))
+            elif isinstance(event, ev.PutWrites | ev.Committed | ev.Retried | ev.TaskStarted):
+                self.untold.pop(event.task, None)
 
     def _renumber(self, events: Iterable[ev.Event], start: float) -> Iterator[ev.Event]:
         for event in events:
@@ -100,9 +114,15 @@ class _Seam:
     def _known(self, event: ev.Wrote) -> bool:
         rows = self.stored.get(event.task, [])
         at = next((i for i, row in enumerate(rows) if row[0] == event.channel), None)
-        if at is None:
+        if at is not None:
+            self.key_of[event.write] = rows.pop(at)[1]
+            return True
+        maybe = self.maybe.get(event.task, [])
+        found = next((row for row in maybe if row[:2] == (event.channel, event.value)), None)
+        if found is None:
             return False
-        self.key_of[event.write] = rows.pop(at)[1]
+        maybe.remove(found)
+        self.key_of[event.write] = found[2]
         return True
 
     def _rows(self, rows: Iterable[ev.Row], event: ev.Event) -> tuple[ev.Row, ...]:

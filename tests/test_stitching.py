@@ -51,6 +51,26 @@ def test_pieces_tell_what_the_whole_tells(name):
     assert [e.kind for e in stitched.story.events] == [e.kind for e in whole.story.events]
 
 
+def killed_before_told(scenario, saver):
+    """Two pieces; the first was killed when the saver had the row of `lookup`, and nobody had told of it."""
+    first, second = piecewise(scenario, saver)
+    cut = next(e.n for e in first.events if e.kind == "commit" and e.name == "lookup")
+    return Trace([e for e in first.events if e.n < cut], facts=first.facts), second
+
+
+def test_a_row_that_was_saved_before_the_trace_could_tell_is_still_one_write():
+    trace = stitch(*killed_before_told(scenarios.get("parallel_sibling"), InMemorySaver()))
+    (row,) = trace.ledger.where(node="lookup")
+    assert (row.run, row.fate) == ("run 1", "applied")
+    assert "lookup" not in [e.name for e in trace.story.runs[1].events if e.kind == "task_started"]
+
+
+def test_a_write_of_another_value_is_another_write():
+    first, second = killed_before_told(scenarios.get("parallel_sibling"), InMemorySaver())
+    other = Trace.from_json(first.to_json().replace("stock: 3", "stock: 4"))
+    assert [r.value for r in stitch(other, second).ledger.where(node="lookup")] == [["stock: 4"], ["stock: 3"]]
+
+
 def test_numbers_go_on_and_keys_are_of_their_own():
     parts = piecewise(scenarios.get("parallel_sibling"), InMemorySaver())
     before = copy.deepcopy([part.events for part in parts])
