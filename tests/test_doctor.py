@@ -180,3 +180,11 @@ def test_busy_ports():
         offered = int(check.mend.removeprefix("hitl-lab open --port "))
         assert doctor.check_port(offered, tries=1).passed
         assert doctor.check_port(port, tries=30).passed
+
+
+def test_in_a_notebook_only_names_are_told(tmp_path):
+    """The first cell of the course is stored with its output, which must be the same on every machine."""
+    told = [str(line) for line in doctor.in_a_notebook(tmp_path)]
+    assert told == ["ok    Python", "ok    packages", "ok    recording", "ok    widgets", "ok    folder"]
+    (tmp_path / "file").write_text("")
+    assert "mend it: hitl-lab start" in [str(line) for line in doctor.in_a_notebook(tmp_path / "file")][-1]

@@ -188,3 +188,19 @@ def test_the_first_notebook_opens_without_a_dialog_and_its_kernel_answers(page, 
     connections = [json.loads(file.read_text()) for file in (tmp_path / "runtime").glob("kernel-*.json")]
     assert {bool(connection.get("curve_publickey")) for connection in connections} == {jupyter._can_encrypt()}
     assert {host for host in asked if host} == {"127.0.0.1"}
+
+
+def test_a_saved_notebook_keeps_the_text_of_a_widget_and_not_its_view():
+    from hitl_lab.course.saving import VIEW, drop_views
+
+    def saved(data, **model):
+        cell = {"cell_type": "code", "outputs": [{"output_type": "display_data", "data": dict(data)}, {"text": "x"}]}
+        whole = {"type": "notebook", "content": {"cells": [{"cell_type": "markdown"}, cell]}} | model
+        drop_views(model=whole, path="a.ipynb", contents_manager=None)
+        return cell["outputs"][0]["data"]
+
+    both = {"text/plain": "Not committed yet", VIEW: {"model_id": "1"}}
+    assert saved(both) == {"text/plain": "Not committed yet"}
+    assert saved({VIEW: {"model_id": "1"}}) == {VIEW: {"model_id": "1"}}  # nothing would be left
+    assert saved(both, type="file", content="text") == both
+    assert saved(both, content=None) == both

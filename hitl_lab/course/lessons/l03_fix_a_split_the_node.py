@@ -13,7 +13,7 @@ NODES = ("draft", "attach", "review")
 PREDICTIONS = (
     Prediction(
         name="kept",
-        question="`attach` writes the payload and ends. Then `review` asks. What is the payload at the pause?",
+        question="`attach` writes the payload and ends. Then `review` asks. What has become of the payload at the pause?",
         choices=(
             Choice("Dropped, as before: it is the same run that pauses.", "dropped"),
             Choice("Pending: it is applied when the run has ended.", "pending"),
@@ -56,7 +56,7 @@ PREDICTIONS = (
     ),
     Prediction(
         name="transfer",
-        question="`attach` runs beside `review`, in one superstep. What is its payload at the pause?",
+        question="`attach` runs beside `review`, in one superstep. What has become of its payload at the pause?",
         choices=(
             Choice("Pending: saved for its task, not yet applied.", "pending"),
             Choice("Applied, as before: `attach` has ended.", "applied"),
