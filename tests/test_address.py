@@ -25,11 +25,11 @@ def git(folder, *arguments):
 
 @pytest.fixture
 def clone(tmp_path):
-    """The pages in a git repository on branch `work`, without a remote."""
+    """The pages in a git repository on branch `trunk`, without a remote."""
     (tmp_path / "docs").mkdir()
     for name in PAGES:
         shutil.copy(ROOT / name, tmp_path / name)
-    git(tmp_path, "init", "--quiet", "--initial-branch", "work")
+    git(tmp_path, "init", "--quiet", "--initial-branch", "trunk")
     # This checkout may be somebody's own, with an address in it.
     address.write(tmp_path, address.PLACEHOLDER, address.BRANCH)
     return tmp_path
@@ -56,8 +56,8 @@ def test_the_address_comes_from_git(clone, url):
     address.main([], clone)
     readme, page = texts(clone)
     pip = "https://github.com/ada/hitl-course"
-    binder = "https://mybinder.org/v2/gh/ada/hitl-course/work?urlpath=lab/tree/notebooks"
-    colab = "https://colab.research.google.com/github/ada/hitl-course/blob/work/notebooks/00_start_here.ipynb"
+    binder = "https://mybinder.org/v2/gh/ada/hitl-course/trunk?urlpath=lab/tree/notebooks"
+    colab = "https://colab.research.google.com/github/ada/hitl-course/blob/trunk/notebooks/00_start_here.ipynb"
     for text in (readme, page):
         assert f"]({binder})" in text
         assert f"]({colab})" in text
@@ -76,7 +76,7 @@ def test_again_elsewhere_and_back(clone):
     assert texts(clone) == once
     address.main(["ben/two.py"], clone)
     assert "ada/one" not in "".join(texts(clone))
-    assert "ben/two.py/work?" in "".join(texts(clone))
+    assert "ben/two.py/trunk?" in "".join(texts(clone))
     address.main(["--none"], clone)
     assert texts(clone) == before
 
