@@ -104,8 +104,13 @@ def test_gone_in_the_middle(tmp_path):
     def attempt(folder):
         with connect(folder / "c.sqlite") as conn:
             saver = SqliteSaver(conn)
-            graph = build(saver, draft=lambda state: conn.close() or {"messages": [("ai", "We refund 40 EUR.")]})
-            graph.invoke(QUESTION, CONFIG, durability="sync")
+
+            def draft(state):
+                with saver.lock:  # closed under the hands of the thread that saves, sqlite3 would end the process
+                    conn.close()
+                return {"messages": [("ai", "We refund 40 EUR.")]}
+
+            build(saver, draft=draft).invoke(QUESTION, CONFIG, durability="sync")
 
     raised, trace = both(tmp_path, attempt)
     assert (type(raised), str(raised)) == (sqlite3.ProgrammingError, "Cannot operate on a closed database.")
