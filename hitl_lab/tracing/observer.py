@@ -55,7 +55,7 @@ class TaskLog:
     The tuples are held, so that their identity stands for them until the step ends.
     """
 
-    __slots__ = ("id", "keys", "name", "prints", "row_ids", "rows", "source", "writes")
+    __slots__ = ("id", "keys", "name", "prints", "row_ids", "rows", "running", "source", "writes")
 
     def __init__(self, id: str, name: str, source: ev.Source | None) -> None:
         self.id, self.name, self.source = id, name, source
@@ -64,6 +64,7 @@ class TaskLog:
         self.prints: dict[str, tuple[int, Any]] | None = None
         self.row_ids: list[int] = []
         self.rows: tuple[RowData, ...] = ()
+        self.running = False  # from its start to its commit
 
     def add(self, write: Write, key: int) -> None:
         self.writes.append(write)
@@ -215,8 +216,11 @@ class LoopObserver:
         self.forget()
 
     def forget(self) -> None:
-        """Let go of everything live."""
-        self.logs, self.at_saver, self.before, self.last_values, self.null = {}, {}, {}, None, TaskLog("", "", None)
+        """Let go of everything live, but for tasks whose commit is still to come: those of a graph that was cancelled
+        are handed on after its loop was left.
+        """
+        self.logs = {id: log for id, log in self.logs.items() if log.running and log.writes}
+        self.at_saver, self.before, self.last_values, self.null = {}, {}, None, TaskLog("", "", None)
 
     # ------------------------------------------------------------ tasks
 
@@ -282,6 +286,7 @@ class LoopObserver:
             log = self.logs.get(task.id)
             if log is None:
                 return
+            log.running = True
             if self.recorder.mutations:
                 log.prints = _prints(task.input)
             self.add(ev.TaskStarted, log.id, log.name)
@@ -375,6 +380,7 @@ class LoopObserver:
             log = self.logs.get(task.id)
             if log is None:
                 return
+            log.running = False
             if len(task.writes) < len(log.writes):
                 self.look_for_retry(log, task.writes, 0)
             keys = self.adopt(log, task.writes, "unseen")
