@@ -488,5 +488,9 @@ class _Book:
                 at = self.parent.get(at)
         for row in self.order:
             row.saved = row.checkpoint in saved
+            maker = self.story.action(self.made_by.get(row.checkpoint or "", 0))
+            if row.fate == APPLIED and not row.saved and row.ns and row.saver and maker and maker.key != row.action_key:
+                # Inside a graph: at the top get_state() tells. The row still stands where an earlier run left it.
+                row.fate, row.checkpoint, row.reason = PENDING, None, f"{maker.label} applied it in memory only"
             if row.fate == APPLIED and not row.saved and row.checkpoint in self.unsaved:
                 row.fate, row.reason = LOST, self.unsaved[row.checkpoint]

@@ -60,6 +60,14 @@ EXAMPLES = {
     "a graph with its own checkpointer, two deep, after going back to before it": example(
         *OUTER, ("travel", 1, "none"), inner=(("a", Graph(*OUTER, inner=(("a", OWN),))),)
     ),
+    "a graph that is cancelled by its failing sibling, and commits when its loop was left": example(
+        [Node("a", (SEND, ("fail", 1))), Node("b")], SIDE_BY_SIDE,
+        inner=(("b", Graph((Node("a"), Node("b")), tuple(SIDE_BY_SIDE))),),
+    ),
+    "a pending row that a later run applied, and never saved": example(
+        [Node("a"), Node("b")], SIDE_BY_SIDE, ("resume map", "all"), asks=("a",), durability="exit",
+        inner=(("b", Graph((Node("a", (), ("log",), ("a",)), Node("b", (ASK,))), tuple(SIDE_BY_SIDE))),),
+    ),
     "a superstep applied in part and saved so": example(
         [Node("a", (SEND, ("send", "last")), ("last",))],
         [("start", "a"), ("a", "end")],
