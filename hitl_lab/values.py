@@ -22,6 +22,7 @@ import math
 import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence, Set
+from itertools import compress
 from operator import is_
 from typing import Any
 
@@ -29,6 +30,7 @@ STRING_LIMIT = 2_000
 ITEMS_LIMIT = 60
 NODES_LIMIT = 600
 DEPTH_LIMIT = 8
+_BIG = 2**63
 
 Redact = Callable[[str, Any], Any]
 HIDDEN: dict[str, Any] = {"$": "hidden"}
@@ -48,7 +50,7 @@ def snapshot(value: Any) -> Any:
     STRING_LIMIT characters of a string. Never raises: a part that cannot be read is told in its place.
     """
     kind = type(value)
-    if value is None or kind is bool or kind is int or (kind is str and len(value) <= STRING_LIMIT):
+    if (kind is str and len(value) <= STRING_LIMIT) or value is None or kind is bool:
         return value
     return _Snapshot().take(value, 0)
 
@@ -66,7 +68,7 @@ class _Snapshot:
         if kind is str:
             return value if len(value) <= STRING_LIMIT else _string(value)
         if kind is int:
-            return value if -(2**63) <= value < 2**63 else {"$": "repr", "type": "int", "text": _int_text(value)}
+            return value if -_BIG <= value < _BIG else {"$": "repr", "type": "int", "text": _int_text(value)}
         if kind is float:
             return value if math.isfinite(value) else {"$": "float", "text": repr(value)}
         self.left -= 1
@@ -124,7 +126,12 @@ class _Snapshot:
         if size <= ITEMS_LIMIT:
             deeper = depth + 1
             return [
-                v if (type(v) is str and len(v) <= STRING_LIMIT) or v is None else self.take(v, deeper) for v in value
+                v
+                if ((kind := type(v)) is str and len(v) <= STRING_LIMIT)
+                or (kind is int and -_BIG <= v < _BIG)
+                or v is None
+                else self.take(v, deeper)
+                for v in value
             ]
         half = ITEMS_LIMIT // 2
         # The last items matter most (messages are appended), so they get their share of the parts first.
@@ -140,7 +147,13 @@ class _Snapshot:
             if type(k) is not str or k[:1] == "$" or len(k) > 200:
                 self.left = left
                 return None
-            out[k] = v if (type(v) is str and len(v) <= STRING_LIMIT) or v is None else self.take(v, deeper)
+            out[k] = (
+                v
+                if ((kind := type(v)) is str and len(v) <= STRING_LIMIT)
+                or (kind is int and -_BIG <= v < _BIG)
+                or v is None
+                else self.take(v, deeper)
+            )
         return out
 
     def _mapping(self, value: Mapping[Any, Any], depth: int) -> Any:
@@ -154,7 +167,9 @@ class _Snapshot:
     def _fields(self, fields: Any, depth: int) -> dict[str, Any]:
         deeper = depth + 1
         return {
-            str(k): v if (type(v) is str and len(v) <= STRING_LIMIT) or v is None else self.take(v, deeper)
+            str(k): v
+            if ((kind := type(v)) is str and len(v) <= STRING_LIMIT) or (kind is int and -_BIG <= v < _BIG) or v is None
+            else self.take(v, deeper)
             for k, v in fields
         }
 
@@ -191,7 +206,11 @@ def named_fields(value: Any) -> list[tuple[str, Any]] | None:
         fields = vars(value)
         extra = getattr(value, "__pydantic_extra__", None)
         pairs = [*fields.items(), *extra.items()] if extra else list(fields.items())
-        told = [(k, v) for k, v in pairs if _says_something(v) and k != "type"]
+        told = [
+            (k, v)
+            for k, v in pairs
+            if (v if (kind := type(v)) is str or kind is list or kind is dict else _says_something(v)) and k != "type"
+        ]
         if ("content" in fields or (extra and "content" in extra)) and hasattr(value, "additional_kwargs"):
             # A message: its id first, its text next; a model's book-keeping says nothing about where a write goes.
             order = {"id": 0, "content": 1}
@@ -389,43 +408,78 @@ def _same(a: Any, b: Any, budget: list[int], depth: int) -> bool:
 def fingerprint(value: Any, left: int = 24) -> Any:
     """Return something that changes if a bounded part of `value` is changed in place.
 
-    Looks at the last four and the first item of a list, and at the fields and dicts within them. Leaves count by
+    Looks at the last four and the first item of a list, and at the fields and dicts within them. All within counts by
     identity, so it costs a few microseconds and is good only while `value` is alive.
     """
-    budget = [left]
     try:
-        return _print(value, budget)
+        return _print(value, [left])
     except Exception:
         return None
 
 
-_LEAVES = frozenset({str, int, float, bool, bytes, type(None)})
+def whole_fingerprint(value: Any, left: int = 24) -> Any:
+    """Return the same if it covers every part of `value`, else None."""
+    budget = [left]
+    try:
+        found = _print(value, budget)
+    except Exception:
+        return None
+    return found if budget[0] >= 0 else None
+
+
+LEAVES = frozenset({str, int, float, bool, bytes, type(None)})
+"""Types whose values cannot be changed in place."""
+_NEVER = -1_000_000
+
+
+class _Kinds(dict[type, bool]):
+    """Whether values of a type are such leaves (or are not), worked out once a type."""
+
+    def __init__(self, leaves: bool) -> None:
+        super().__init__()
+        self.leaves = leaves
+
+    def __missing__(self, kind: type) -> bool:
+        if len(self) > 2_000:
+            self.clear()
+        known = self[kind] = (kind in LEAVES) is self.leaves
+        return known
+
+
+_is_leaf, _can_change = _Kinds(True).__getitem__, _Kinds(False).__getitem__
+
+
+def changeable(parts: Any) -> Any:
+    """Return an iterator of the parts that can change in place; without a loop of Python's own, for its speed."""
+    return compress(parts, map(_can_change, map(type, parts)))
 
 
 def _print(value: Any, budget: list[int]) -> Any:
     kind = type(value)
-    if kind in _LEAVES:
+    if kind in LEAVES:
         return id(value)
     budget[0] -= 1
     if budget[0] < 0:
         return id(value)
+    # Lists and dicts count by what is in them: a copy in the same place is no change.
     if kind is dict:
-        return len(value), *[
-            (id(k), id(v) if type(v) in _LEAVES else _print(v, budget)) for k, v in value.items()
-        ]
-    if kind is list:
-        part = value if len(value) <= 5 else [value[0], *value[-4:]]
-        return len(value), *[id(v) if type(v) in _LEAVES else _print(v, budget) for v in reversed(part)]
-    inner = getattr(value, "__dict__", None)
-    if type(inner) is dict and not callable(value):
-        # A message has four empty containers: a call for each of them was half the cost.
-        return id(value), *[
-            id(v) if (of := type(v)) in _LEAVES else 0 if (of is dict or of is list) and not v else _print(v, budget)
-            for v in inner.values()
-        ]
-    if kind is set:
-        return id(value), len(value)
-    return id(value)
+        what, parts = tuple(map(id, value)), list(value.values())
+    elif kind is list:
+        what, parts = len(value), value
+        if len(value) > 5:
+            parts, budget[0] = [*value[-4:], value[0]], budget[0] + _NEVER
+    else:
+        what, inner = id(value), getattr(value, "__dict__", None)
+        if type(inner) is not dict or callable(value):
+            budget[0] += _NEVER
+            return what, len(value) if kind is set else 0
+        parts = list(inner.values())
+    # A message has four empty containers: a call for each of them was half the cost.
+    return (
+        what,
+        tuple(map(id, compress(parts, map(_is_leaf, map(type, parts))))),
+        [0 if ((of := type(v)) is dict or of is list) and not v else _print(v, budget) for v in changeable(parts)],
+    )
 
 
 # ---------------------------------------------------------------- text

@@ -44,7 +44,7 @@ class Watch:
 
         with _lock:
             if not self._recorder.closed:
-                self._recorder.closed = True
+                self._recorder.close()
                 self._stack.close()
             if _now is self:
                 _now = CURRENT.everywhere = None

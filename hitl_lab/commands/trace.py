@@ -190,7 +190,7 @@ def _record(name, plan, json_file, show_values):
                 writer = stack.enter_context(TraceWriter(json_file, recorder.facts))
             except OSError as error:
                 raise _output.bad_input(f"{json_file} cannot be written: {error.strerror or error}") from error
-            recorder.sinks.append(writer.write if show_values else lambda event: writer.write(hide_event(event)))
+            recorder.add_sink(writer.write if show_values else lambda event: writer.write(hide_event(event)))
         stack.enter_context(_progress(recorder))
         stack.enter_context(recording(recorder))
         try:

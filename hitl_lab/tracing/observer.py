@@ -6,18 +6,24 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import is_
 from time import perf_counter
 from typing import Any
 
 from hitl_lab import values
 from hitl_lab.tracing import events as ev
-from hitl_lab.tracing.recorder import Recorder
+from hitl_lab.tracing import sources
+from hitl_lab.tracing.recorder import Recorder, Rows, new_write
+from hitl_lab.tracing.tasklog import Control, Handed, TaskLog, Write, held, mutated
 
-Write = tuple[str, Any]
-RowData = tuple[str, int | None, Any, str]
-"""The fields of an `events.Row`, in order; the recorder makes the Row when an event is read."""
-InfoData = tuple[str, str, str, tuple[str, ...], bool, bool, Any, "ev.Source | None"]
-"""The fields of an `events.TaskInfo`, in order."""
+InfoData = tuple[str, str, str, tuple[str, ...], bool, bool, Any, int | None]
+"""The fields of an `events.TaskInfo`, in order; the last as `sources.key_of_function` gives it."""
+
+# The kinds that a superstep has many of; their fields are told in order, see `recorder.FIELDS`. There `put` is bound to
+# a name before it is called: Python 3.11 is slow to call through an attribute of an instance.
+TICKED, TASK_STARTED, WROTE, TASK_ENDED = (made.kind for made in (ev.Ticked, ev.TaskStarted, ev.Wrote, ev.TaskEnded))
+COMMITTED, PUT_WRITES, SAVER_PUT_WRITES = (made.kind for made in (ev.Committed, ev.PutWrites, ev.SaverPutWrites))
+APPLIED, CHECKPOINT_CREATED, SAVER_PUT = (made.kind for made in (ev.Applied, ev.CheckpointCreated, ev.SaverPut))
 
 
 def guarded(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -35,50 +41,6 @@ def guarded(method: Callable[..., Any]) -> Callable[..., Any]:
             return None
 
     return call
-
-
-class _Control(dict[str, bool]):
-    """Whether a channel carries control flow or a special write, worked out once a channel."""
-
-    def __init__(self, special: frozenset[str], is_control: Callable[[str], bool]) -> None:
-        super().__init__()
-        self.special, self.is_control = special, is_control
-
-    def __missing__(self, channel: str) -> bool:
-        known = self[channel] = channel in self.special or self.is_control(channel)
-        return known
-
-
-class TaskLog:
-    """What is known of one task while its superstep is open: the write tuples it made and their keys.
-
-    The tuples are held, so that their identity stands for them until the step ends.
-    """
-
-    __slots__ = ("id", "keys", "name", "prints", "row_ids", "rows", "running", "source", "writes")
-
-    def __init__(self, id: str, name: str, source: ev.Source | None) -> None:
-        self.id, self.name, self.source = id, name, source
-        self.writes: list[Write] = []
-        self.keys: dict[int, int] = {}
-        self.prints: dict[str, tuple[int, Any]] | None = None
-        self.row_ids: list[int] = []
-        self.rows: tuple[RowData, ...] = ()
-        self.running = False  # from its start to its commit
-
-    def add(self, write: Write, key: int) -> None:
-        self.writes.append(write)
-        self.keys[id(write)] = key
-
-    def key_of(self, write: Write) -> int | None:
-        key = self.keys.get(id(write))
-        if key is not None:
-            return key
-        # LangGraph rebuilt the tuple (pending writes are stored with their task id): same channel, same object.
-        for known in self.writes:
-            if known[0] == write[0] and known[1] is write[1]:
-                return self.keys[id(known)]
-        return None
 
 
 class LoopObserver:
@@ -102,17 +64,23 @@ class LoopObserver:
         result: str = "",
     ) -> None:
         self.recorder, self.run, self.ns, self.parent_task = recorder, run, ns, parent_task
+        self.head = run, ns
+        # Whether an event comes from the input or from a Command that stands in its place.
+        self.given = "input"
+        self.called = False  # whether tasks may give back what they were called for (the functional API)
         self.special, self.nothing, self.null_task, self.result = special, nothing, null_task, result
-        self.control = _Control(special, is_control)
+        self.control = Control(special, is_control)
         self.untracked: frozenset[str] = frozenset()
         self.dropped: set[str] = set()  # channels of the writes that commit did not hand on
         self.logs: dict[str, TaskLog] = {}
         self.null = TaskLog("", "", None)
-        # Logs whose writes a saver's put_writes is storing: with durability "async" it may come back steps later.
-        self.at_saver: dict[tuple[str, str], tuple[TaskLog, int | None]] = {}
+        # What a saver's put_writes is storing: with durability "async" it may come back steps later.
+        self.at_saver: dict[tuple[str, str], Handed] = {}
         # Checkpoint id -> the superstep that made it: a saver's put may come back steps later.
         self.made_in: dict[str, int | None] = {}
         self.before: dict[str, Any] = {}
+        # What the lists written in this superstep hold, by id(): fingerprint and snapshot; the writes keep them alive.
+        self.parts: dict[int, tuple[Any, dict[str, Any]]] = {}
         self.step: int | None = None
         self.started = False
         self.status = "done"
@@ -124,14 +92,6 @@ class LoopObserver:
 
     def emit(self, made: type[ev.Event], **fields: Any) -> None:
         self.recorder.emit(made, self.run, self.ns, self.step, fields)
-
-    def add(self, *event: Any) -> None:
-        """Emit an event by its class and its fields in order: half the cost, for those a superstep has many of."""
-        self.recorder.add((event[0], perf_counter(), self.run, self.ns, self.step, *event[1:]))
-
-    def add_at(self, step: int | None, *event: Any) -> None:
-        """The same for what belongs to an earlier superstep: a saver that comes back late."""
-        self.recorder.add((event[0], perf_counter(), self.run, self.ns, step, *event[1:]))
 
     def emit_outside(self, made: type[ev.Event], **fields: Any) -> None:
         """Emit an event that belongs to no superstep."""
@@ -177,12 +137,34 @@ class LoopObserver:
                 now = channels[name].get()
             except Exception:
                 continue
-            delta = values.change(
-                self.before.get(name, _ABSENT), now, lambda value, n=name: self.recorder.snap(n, value)
-            )
+            before = self.before.get(name, _ABSENT)
+            if type(now) is not list:
+                if now is not before:
+                    atom = type(now) is int and _LEAST <= now < -_LEAST and self.recorder.redact is None
+                    out[name] = {"set": now if atom else self.recorder.snap(name, now)}
+                    self.before[name] = now
+                continue
+            delta = values.change(before, now, functools.partial(self.snap_again, name))
             if delta is not None:
                 out[name] = delta
-                self.before[name] = list(now) if type(now) is list else now
+                self.before[name] = list(now)
+        return out
+
+    def snap_again(self, channel: str, value: Any) -> Any:
+        """Return a snapshot that shares the items of a list with the writes they came from, unless they changed since.
+
+        What a message list grows by is then looked through and kept once instead of twice.
+        """
+        parts = self.parts
+        if not parts or type(value) is not list or len(value) > values.ITEMS_LIMIT or self.recorder.redact is not None:
+            return self.recorder.snap(channel, value)
+        out = []
+        for item in value:
+            known = parts.get(id(item))
+            if known is not None and known[0] is not None and known[0] == values.whole_fingerprint(item):
+                out.append(known[1])
+            else:
+                out.append(self.recorder.snap(channel, item))
         return out
 
     @guarded
@@ -220,27 +202,25 @@ class LoopObserver:
         are handed on after its loop was left.
         """
         self.logs = {id: log for id, log in self.logs.items() if log.running and log.writes}
-        self.at_saver, self.before, self.last_values, self.null = {}, {}, None, TaskLog("", "", None)
+        self.at_saver, self.before, self.last_values, self.null, self.parts = {}, {}, None, TaskLog("", "", None), {}
 
     # ------------------------------------------------------------ tasks
 
     def ticked(self, step: int, status: str, more: bool, tasks: Sequence[InfoData], live: Iterable[Any]) -> None:
         try:
+            recorder, run = self.recorder, self.run
             self.step = step
-            self.logs = {}
+            self.logs, self.parts = {}, {}
             for info, task in zip(tasks, live, strict=True):
-                self.open(info, task)
-            self.add(ev.Ticked, tuple(tasks), status, more)
+                id = info[0]
+                log = self.logs[id] = TaskLog(id, info[1], info[7])
+                recorder.run_of_task[id] = run
+                if task.writes:
+                    self.adopt(log, task.writes, "reapplied")
+            put = recorder.put
+            put((TICKED, perf_counter(), self.head, step, tuple(tasks), status, more))
         except Exception as exc:
             self.recorder.fail("ticked", exc)
-
-    def open(self, info: InfoData, task: Any) -> TaskLog:
-        id = info[0]
-        log = self.logs[id] = TaskLog(id, info[1], info[7])
-        self.recorder.run_of_task[id] = self.run
-        if task.writes:
-            self.adopt(log, task.writes, "reapplied")
-        return log
 
     def remember(self, id: str, name: str) -> TaskLog:
         """Open a log for a task that no tick of this observer planned."""
@@ -249,9 +229,16 @@ class LoopObserver:
 
     @guarded
     def pushed(self, info: InfoData, task: Any, parent: str, via: str) -> None:
-        if info[0] not in self.logs:
-            self.open(info, task)
-            self.emit(ev.TaskPushed, task=info[0], info=ev.TaskInfo(*info), parent=parent, via=via)
+        self.called = True
+        id = info[0]
+        if id in self.logs:
+            return
+        log = self.logs[id] = TaskLog(id, info[1], info[7])
+        self.recorder.run_of_task[id] = self.run
+        if task.writes:
+            self.adopt(log, task.writes, "reapplied")
+        told = ev.TaskInfo(*info[:-1], sources.by_key(info[-1]))
+        self.emit(ev.TaskPushed, task=id, info=told, parent=parent, via=via)
 
     def adopt(self, log: TaskLog, writes: Iterable[Write], via: str, fresh: bool = False) -> list[int]:
         """Give keys to the writes that no send made: handed back from the saver, from the cache, from a Command.
@@ -269,59 +256,70 @@ class LoopObserver:
                     stored = [] if fresh or via == "cache" else self.recorder.stored_rows(log.id)
                 key = self.recorder.take(stored, write[0], write[1])
                 if key is None:
-                    key = self.recorder.new_write()
-                    self.emit_wrote(log, key, write, "loaded" if via == "reapplied" else via, None)
+                    key = new_write()
+                    self.tell_wrote(log, key, write, "loaded" if via == "reapplied" else via)
                 log.add(write, key)
             keys.append(key)
         return keys
 
-    def emit_wrote(self, log: TaskLog, key: int, write: Write, via: str, source: ev.Source | None) -> None:
+    def tell_wrote(self, log: TaskLog, key: int, write: Write, via: str) -> None:
         channel, value = write
-        control = self.control[channel]
-        taken = self.recorder.taken[key] = self.recorder.snap(channel, value)
-        self.add(ev.Wrote, log.id, log.name, key, channel, taken, via, control, source, channel in self.untracked)
+        told = (log.id, log.name, key, channel, self.snap_parts(channel, value), via, self.control[channel], None)
+        put = self.recorder.put
+        put((WROTE, perf_counter(), self.head, self.step, *told, channel in self.untracked))
+
+    def snap_parts(self, channel: str, value: Any) -> Any:
+        """Return the snapshot of a write, and remember those of the items of a list, for `snap_again`."""
+        taken = self.recorder.snap(channel, value)
+        if type(taken) is list and type(value) is list and len(taken) == len(value):
+            for item, part in zip(value, taken, strict=True):
+                if type(part) is dict:
+                    self.parts[id(item)] = values.whole_fingerprint(item), part
+        return taken
 
     def task_started(self, task: Any) -> None:
         try:
             log = self.logs.get(task.id)
-            if log is None:
-                return
-            log.running = True
-            if self.recorder.mutations:
-                log.prints = _prints(task.input)
-            self.add(ev.TaskStarted, log.id, log.name)
+            if log is not None:
+                log.running = True
+                if self.recorder.mutations:
+                    log.input = held(task.input)
+                put = self.recorder.put
+                put((TASK_STARTED, perf_counter(), self.head, self.step, log.id, log.name))
         except Exception as exc:
             self.recorder.fail("task_started", exc)
 
-    def sent(self, task: Any, writes: Sequence[Write], via: str, source: ev.Source | None) -> None:
+    def sent(self, task: Any, writes: Sequence[Write], via: str, source: int | None) -> None:
         try:
             log = self.logs.get(task.id)
             if log is None:
                 return
             if len(task.writes) < len(log.writes) + len(writes):
                 self.look_for_retry(log, task.writes, len(writes))
+            if source is None:
+                source = log.source
             for write in writes:
-                channel = write[0]
+                channel, value = write
                 if channel == self.nothing:
                     continue
-                key = self.recorder.new_write()
                 log.writes.append(write)
-                log.keys[id(write)] = key
-                control = self.control[channel]
-                kind = "branch" if control and via == "return" else via
-                taken = self.recorder.taken[key] = self.recorder.snap(channel, write[1])
-                self.add(
-                    ev.Wrote,
-                    log.id,
-                    log.name,
-                    key,
-                    channel,
-                    taken,
-                    kind,
-                    control,
-                    source or log.source,
-                    channel in self.untracked,
-                )
+                log.keys[id(write)] = key = new_write()
+                how, control = via, self.control[channel]
+                if control and via == "return":
+                    how = "branch"
+                # Half of all writes carry None or a number: the common case without a call.
+                kind = type(value)
+                if (value is None or (kind is int and _LEAST <= value < -_LEAST)) and self.recorder.redact is None:
+                    taken = value
+                else:
+                    taken = self.snap_parts(channel, value)
+                put = self.recorder.put
+                put(
+                    (
+                        WROTE, perf_counter(), self.head, self.step,
+                        log.id, log.name, key, channel, taken, how, control, source, channel in self.untracked,
+                    )
+                )  # fmt: skip
         except Exception as exc:
             self.recorder.fail("sent", exc)
 
@@ -334,11 +332,10 @@ class LoopObserver:
         if gone:
             log.writes = [w for w in log.writes if id(w) in there]
             log.keys = {id(w): log.keys[id(w)] for w in log.writes}
-            log.row_ids = []
             self.emit(ev.Retried, task=log.id, name=log.name, cleared=gone, why=why)
 
     @guarded
-    def interrupt_called(self, task: Any, index: int, value: Any, answered: bool, source: ev.Source | None) -> None:
+    def interrupt_called(self, task: Any, index: int, value: Any, answered: bool, source: int | None) -> None:
         self.emit(
             ev.InterruptCalled,
             task=task.id,
@@ -350,7 +347,7 @@ class LoopObserver:
         )
 
     @guarded
-    def side_effect(self, task: Any, label: str, via: str, source: ev.Source | None) -> None:
+    def side_effect(self, task: Any, label: str, via: str, source: int | None) -> None:
         self.emit(ev.SideEffect, task=task.id, name=task.name, label=label, via=via, source=source)
 
     def task_ended(
@@ -359,7 +356,7 @@ class LoopObserver:
         outcome: str,
         error: str | None,
         interrupts: tuple[ev.InterruptInfo, ...],
-        source: ev.Source | None,
+        source: int | None,
     ) -> None:
         try:
             log = self.logs.get(task.id)
@@ -368,57 +365,76 @@ class LoopObserver:
             if len(task.writes) < len(log.writes):
                 why = "timeout" if error and error.startswith("NodeTimeoutError") else "retry"
                 self.look_for_retry(log, task.writes, 0, why)
-            mutated = _mutated(log.prints, task.input) if log.prints is not None else ()
-            self.add(ev.TaskEnded, log.id, log.name, outcome, error, interrupts, mutated, source)
+            changed = mutated(log.input, task.input) if log.input is not None else ()
+            log.input = None
+            put = self.recorder.put
+            put(
+                (
+                    TASK_ENDED, perf_counter(), self.head, self.step,
+                    log.id, log.name, outcome, error, interrupts, changed, source,
+                )
+            )  # fmt: skip
         except Exception as exc:
             self.recorder.fail("task_ended", exc)
 
     # ------------------------------------------------------------ writes on their way
 
-    def committed(self, task: Any, outcome: str, calls: list[tuple[str, list[Write]]], where: ev.Source | None) -> None:
+    def handing(self, task_id: str, writes: Sequence[Write], checkpoint: str, to_saver: bool, cached: bool) -> Handed:
+        """Note that the loop's put_writes is called, before it does anything: the saver may come back meanwhile."""
+        log = self.logs.get(task_id)
+        rows: Rows | None = None
+        try:
+            if log is None:
+                log = self.null
+                self.recognise(writes)
+            else:
+                rows = tuple(map(log.keys.get, map(id, writes)))
+                if None in rows:
+                    rows = None
+        except Exception as exc:
+            self.recorder.fail("handing", exc)
+        call: Handed = (log or self.null, rows, list(writes), checkpoint, self.step, to_saver, cached)
+        if to_saver:
+            self.at_saver[task_id, checkpoint] = call
+        return call
+
+    def committed(self, task: Any, outcome: str, calls: Sequence[Handed], where: int | None) -> None:
         try:
             log = self.logs.get(task.id)
             if log is None:
                 return
             log.running = False
-            if len(task.writes) < len(log.writes):
-                self.look_for_retry(log, task.writes, 0)
-            keys = self.adopt(log, task.writes, "unseen")
-            handed = tuple(row for _, writes in calls for row in self.rows(log, writes))
-            kept = {row[1] for row in handed}
-            dropped = tuple(key for key in keys if key not in kept)
-            if dropped:
-                self.dropped.update(write[0] for write in log.writes if log.keys.get(id(write)) in dropped)
-            self.add(ev.Committed, log.id, log.name, outcome, tuple(keys), handed, dropped, where)
+            now = task.writes
+            if len(now) < len(log.writes):
+                self.look_for_retry(log, now, 0)
+            keys = tuple(map(log.keys.get, map(id, now)))
+            handed, dropped = keys, ()
+            if len(calls) != 1 or calls[0][1] != keys:
+                if None in keys:
+                    keys = tuple(self.adopt(log, now, "unseen"))
+                handed = tuple(row for call in calls for row in self.rows(call))
+                kept = {row if type(row) is int else row[1] for row in handed}
+                dropped = tuple(key for key in keys if key not in kept)
+                if dropped:
+                    self.dropped.update(write[0] for write in log.writes if log.keys.get(id(write)) in dropped)
+            put = self.recorder.put
+            put(
+                (
+                    COMMITTED, perf_counter(), self.head, self.step,
+                    log.id, log.name, outcome, keys, handed, dropped, where,
+                )
+            )  # fmt: skip
         except Exception as exc:
             self.recorder.fail("committed", exc)
 
-    def rows(self, log: TaskLog, writes: Sequence[Write]) -> tuple[RowData, ...]:
-        # commit, put_writes and the saver see the same tuples: the rows are made once.
-        ids = [id(w) for w in writes]
-        if ids == log.row_ids:
-            return log.rows
-        out: list[RowData] = []
-        for write in writes:
-            key = log.keys.get(id(write))
-            if key is None:
-                key = log.key_of(write)
-            kept = self.recorder.snap(write[0], write[1]) if key is None else None
-            out.append((write[0], key, kept, log.id))
-        if all(row[1] is not None for row in out):  # else nothing holds the tuples, and their ids may be used again
-            log.row_ids, log.rows = ids, tuple(out)
-        return tuple(out)
-
-    def handing(self, task_id: str, checkpoint: str, writes: Sequence[Write]) -> None:
-        """The saver's put_writes is about to be called: keep what is needed to recognise the writes when it returns."""
-        try:
-            log = self.logs.get(task_id)
-            if log is None:
-                log = self.null
-                self.recognise(writes)
-            self.at_saver[task_id, checkpoint] = log, self.step
-        except Exception as exc:
-            self.recorder.fail("handing", exc)
+    def rows(self, call: Handed) -> Rows:
+        """Return the rows of a call of put_writes."""
+        log, rows, writes = call[:3]
+        if rows is not None:
+            return rows
+        found = [(write, log.key_of(write)) for write in writes]
+        snap = self.recorder.snap
+        return tuple((w[0], key, snap(w[0], w[1]) if key is None else None, log.id) for w, key in found)
 
     def recognise(self, writes: Iterable[Write]) -> None:
         """Let the null task know a node's own writes that are handed over in its name."""
@@ -435,29 +451,35 @@ class LoopObserver:
         for write in writes:
             self.null.add(write, log.keys[id(write)])
 
-    def put_writes(self, task_id: str, writes: Sequence[Write], checkpoint: str, to_saver: bool, cached: bool) -> None:
+    def put_writes(self, call: Handed) -> None:
         try:
-            log = self.logs.get(task_id)
-            if log is None:
-                log = self.null
-                log.id = null_id(checkpoint)
-            if cached:
-                self.adopt(log, writes, "cache")
-            elif log is self.null:
+            log, rows, writes, checkpoint, _, to_saver, cached = call
+            recorder, shown = self.recorder, log.id
+            if log is self.null:
+                log.id, shown = null_id(checkpoint), ""
                 regular = [w for w in writes if w[0] not in self.special]
                 self.recognise(regular)
                 self.adopt(log, regular, "command", fresh=True)
-            rows = self.rows(log, writes)
+            elif cached:
+                self.adopt(log, writes, "cache")
+            if rows is None:
+                rows = self.rows(call)
             if rows:
-                stored = [(row[0], row[1]) for row in rows if row[1] is not None]
-                before = self.recorder.pending.get(log.id, [])
-                if log is self.null or not stored:
-                    stored = before + stored
-                elif before:
-                    self.recorder.replaced.setdefault(log.id, []).extend(before)
-                self.recorder.pending[log.id] = stored
-            shown = "" if log is self.null else log.id
-            self.add(ev.PutWrites, shown, log.name, rows, checkpoint, to_saver, cached)
+                before = recorder.pending.get(log.id)
+                if before is not None:
+                    rows_alone = log is self.null or all(type(row) is tuple and row[1] is None for row in rows)
+                    if not rows_alone:
+                        recorder.replaced[log.id] = recorder.replaced.get(log.id, ()) + before
+                    recorder.pending[log.id] = before + rows if rows_alone else rows
+                else:
+                    recorder.pending[log.id] = rows
+            put = recorder.put
+            put(
+                (
+                    PUT_WRITES, perf_counter(), self.head, self.step,
+                    shown, log.name, rows, checkpoint, to_saver, cached,
+                )
+            )  # fmt: skip
         except Exception as exc:
             self.recorder.fail("put_writes", exc)
 
@@ -465,13 +487,20 @@ class LoopObserver:
         self, task_id: str, writes: Sequence[Write], checkpoint: str | None, error: str | None
     ) -> None:
         try:
-            log, step = self.at_saver.pop((task_id, checkpoint or ""), None) or (
-                self.logs.get(task_id) or self.null,
-                self.step,
-            )
-            rows = self.rows(log, writes)
-            shown = "" if task_id == self.null_task else log.id
-            self.add_at(step, ev.SaverPutWrites, shown, log.name, checkpoint, rows, error)
+            call = self.at_saver.pop((task_id, checkpoint or ""), None)
+            if call is None:  # a saver that is called by another way
+                call = (self.logs.get(task_id) or self.null, None, writes, checkpoint or "", self.step, True, False)
+            log, rows, known, _, step, _, _ = call
+            if rows is None or len(writes) != len(known) or not all(map(is_, writes, known)):
+                # The loop gives the saver other tuples: without untracked ones, with the null task's earlier ones.
+                rows = self.rows((log, None, list(writes), "", step, True, False))
+            put = self.recorder.put
+            put(
+                (
+                    SAVER_PUT_WRITES, perf_counter(), self.head, step,
+                    "" if task_id == self.null_task else log.id, log.name, checkpoint, rows, error,
+                )
+            )  # fmt: skip
         except Exception as exc:
             self.recorder.fail("saver_put_writes", exc)
 
@@ -482,21 +511,26 @@ class LoopObserver:
         tasks: Sequence[Any],
         channels: Mapping[str, Any],
         updated: Iterable[str] | None,
-        via: str,
     ) -> None:
         try:
             keys: list[int] = []
             for task in tasks:
-                if not task.writes:
+                writes = task.writes
+                if not writes:
                     continue
                 log = self.logs.get(getattr(task, "id", ""))
                 if log is None:
                     log = self.null
                     log.id, log.name = null_id(checkpoint), ""
-                    keys += self.adopt(log, [w for w in task.writes if w[0] not in self.special], via)
-                else:
-                    keys += self.adopt(log, [w for w in task.writes if w[0] != self.result], "cache")
-            self.add(ev.Applied, where, tuple(keys), self.changes(channels, updated))
+                    keys += self.adopt(log, [w for w in writes if w[0] not in self.special], self.given)
+                    continue
+                known = list(map(log.keys.get, map(id, writes)))
+                if self.called or None in known:
+                    known = self.adopt(log, [w for w in writes if w[0] != self.result], "cache")
+                keys += known
+            changed = self.changes(channels, updated)
+            put = self.recorder.put
+            put((APPLIED, perf_counter(), self.head, self.step, where, tuple(keys), changed))
         except Exception as exc:
             self.recorder.fail("applied", exc)
 
@@ -514,42 +548,26 @@ class LoopObserver:
             known = parent if parent in self.known_checkpoints else None
             self.known_checkpoints.add(id)
             self.made_in[id] = self.step
-            self.null = TaskLog("", "", None)
-            self.add(ev.CheckpointCreated, id, known, source, to_saver)
+            if self.null.id or self.null.writes:
+                self.null = TaskLog("", "", None)
+            put = self.recorder.put
+            put((CHECKPOINT_CREATED, perf_counter(), self.head, self.step, id, known, source, to_saver))
         except Exception as exc:
             self.recorder.fail("checkpoint", exc)
 
     def saver_put(self, checkpoint: str, error: str | None) -> None:
         try:
-            self.add_at(self.made_in.get(checkpoint, self.step), ev.SaverPut, checkpoint, error)
+            step = self.made_in.get(checkpoint, self.step)
+            put = self.recorder.put
+            put((SAVER_PUT, perf_counter(), self.head, step, checkpoint, error))
         except Exception as exc:
             self.recorder.fail("saver_put", exc)
 
 
 _ABSENT = object()
+_LEAST = -(2**63)
 
 
 def null_id(checkpoint: str) -> str:
     """Return the key under which the null task's rows of a checkpoint are remembered."""
     return f"null:{checkpoint}"
-
-
-def _prints(state: Any) -> dict[str, tuple[int, Any]]:
-    fields = state if type(state) is dict else getattr(state, "__dict__", None)
-    if type(fields) is not dict:
-        return {}
-    return {k: (id(v), values.fingerprint(v)) for k, v in fields.items() if type(k) is str}
-
-
-def _mutated(before: dict[str, tuple[int, Any]], state: Any) -> tuple[str, ...]:
-    """Return the keys changed in place, and "key=" for those that were assigned anew on the state object."""
-    now = _prints(state)
-    if now == before:
-        return ()
-    out = []
-    for key in {**before, **now}:
-        old, new = before.get(key), now.get(key)
-        if old == new:
-            continue
-        out.append(key if old is not None and new is not None and old[0] == new[0] else f"{key}=")
-    return tuple(out)

@@ -282,7 +282,7 @@ class Update:
         observer.emit(ev.Applied, where="update_state", writes=tuple(keys), changes=changed)
 
     def stored_null(self, writes: Sequence[Any]) -> bool:
-        stored = [row[0] for row in self.recorder.pending.get(null_id(self.before or ""), ())]
+        stored = [row[0] for row in self.recorder.stored_rows(null_id(self.before or ""))]
         return bool(stored) and [w[0] for w in writes] == stored
 
     def finish(self, config: Any) -> Reads:

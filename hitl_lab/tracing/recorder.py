@@ -11,10 +11,13 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from hitl_lab import values
-from hitl_lab.tracing.events import KINDS, Event, Noted, Row, Source, TaskInfo
+from hitl_lab._steady import collector_paused
+from hitl_lab.tracing import sources
+from hitl_lab.tracing.events import KINDS, Event, Noted, Row, Source, TaskInfo, Wrote
 
 if TYPE_CHECKING:
     from hitl_lab.trace import Trace
+
 
 class _Current:
     """The recorder of the running context; else the one that `hitl_lab.watch()` made for the whole process."""
@@ -41,27 +44,37 @@ CURRENT = _Current()
 """The recorder of the running context. Read only where a loop is constructed or an update begins: later hooks run in
 done-callbacks and pool threads where it is not visible, so they hold the recorder as an attribute."""
 
-# The fields that come as plain tuples, by class of event, and what is made of them.
-_PARTS = {
-    made: tuple(
-        (name, part)
-        for name, part in (("rows", Row), ("handed", Row), ("pending", Row), ("tasks", TaskInfo))
-        if name in made.__dataclass_fields__
-    )
-    for made in KINDS.values()
+Raw = tuple[Any, ...]
+"""What happened, before an event is made of it: (kind, perf_counter(), (run, ns), step, *the fields of FIELDS).
+
+Rows are keys of writes or plain tuples in there, tasks are plain tuples, and places in source files are keys
+(`sources.key_of_frame`).
+"""
+
+Rows = tuple[Any, ...]
+"""Rows that stand for writes: each the key of a write of the event's own task, or the fields of an `events.Row`."""
+
+
+# The fields that come as plain data, by kind of event.
+_PLAIN = {
+    kind: tuple(n for n in ("rows", "handed", "tasks", "source", "where") if n in made.__dataclass_fields__)
+    for kind, made in KINDS.items()
 }
-# The order in which `add` takes the fields of an event.
+# The order in which `put` takes the fields of an event.
 FIELDS = {
-    made: tuple(n for n in made.__dataclass_fields__ if n not in Event.__dataclass_fields__) for made in KINDS.values()
+    kind: tuple(n for n in made.__dataclass_fields__ if n not in Event.__dataclass_fields__)
+    for kind, made in KINDS.items()
 }
-
-
-class _Named(dict):
-    """The fields of an event by name, for the kinds that are rare."""
-
-
-_write_keys = itertools.count(1)
+_HEAD = 4
+# Kinds whose fields come by name, as one dict: those that are rare.
+_NAMED = {f"{kind} by name": kind for kind in KINDS}
+new_write = itertools.count(1).__next__
+"""Return a key for a write, unique in the process."""
 _run_keys = itertools.count(1)
+
+
+def _nothing(raw: Raw) -> None:
+    """Stand for `Recorder.put` once the recorder has failed or was closed."""
 
 
 class Recorder:
@@ -83,13 +96,13 @@ class Recorder:
         rows: bool = False,
         parent: Recorder | None = None,
     ) -> None:
-        # What happened, as (class, time, run, ns, step, *the fields that FIELDS names): an event object costs several
-        # times as much, to make and to the garbage collector, so it is made when somebody asks. Appending to a list
-        # needs no lock.
-        self._raw: list[tuple[Any, ...] | None] = []
+        # The raw events that no event was made of yet, one after the other in one flat list: an event costs several
+        # times as much, so it is made when somebody asks; and a tuple kept for each made the garbage collector a
+        # quarter of the cost. Extending a list by a tuple needs no lock.
+        self._raw: list[Any] = []
         self._events: list[Event] = []
         self.redact = redact
-        self.on_event = on_event
+        self._on_event = on_event
         # Where the run's threads wait for a learner (hitl_lab.tracing.gates.Gates); None: they do not.
         self.gates: Any = None
         # The user's line that a run in another thread goes back to.
@@ -97,16 +110,15 @@ class Recorder:
         self.mutations = mutations
         self.rows = rows
         self.parent = parent
-        self.sinks: list[Callable[[Event], None]] = []
-        self.dead = False
-        self.closed = False
+        self._sinks: list[Callable[[Event], None]] = []
+        self._dead = self._closed = False
         self.facts: dict[str, Any] = {}
         # task id -> the rows that stand for it as pending writes, so that a resume recognises them.
-        self.pending: dict[str, list[tuple[str, int]]] = {}
+        self.pending: dict[str, Rows] = {}
         # task id -> rows it put earlier, from the oldest: a saver that has a row keeps it and ignores the new one.
-        self.replaced: dict[str, list[tuple[str, int]]] = {}
-        # write key -> its snapshot, so that a stored row is recognised by its value.
-        self.taken: dict[int, Any] = {}
+        self.replaced: dict[str, Rows] = {}
+        # The writes by key, as far as their events are made.
+        self._writes: dict[int, Wrote] = {}
         # task id -> run key, for a subgraph whose config lost its caller's send.
         self.run_of_task: dict[str, int] = {}
         # Keys of the graph structures that an event has told already.
@@ -115,6 +127,43 @@ class Recorder:
         self.counterfactual: str | None = None
         self._lock = threading.Lock()
         self._start = time.perf_counter()
+        self._choose()
+
+    def _choose(self) -> None:
+        listened = self._on_event is not None or self.parent is not None or self._sinks
+        self.put: Callable[[Raw], None] = self._raw.extend if not listened else self._put
+        if self._dead or self._closed:
+            self.put = _nothing
+
+    @property
+    def on_event(self) -> Callable[[Event], None] | None:
+        """Who is called with each event."""
+        return self._on_event
+
+    @on_event.setter
+    def on_event(self, listener: Callable[[Event], None] | None) -> None:
+        self._on_event = listener
+        self._choose()
+
+    def add_sink(self, sink: Callable[[Event], None]) -> None:
+        """Call `sink` with each event too, under the lock, in their order; one that raises is removed."""
+        self._sinks.append(sink)
+        self._choose()
+
+    @property
+    def dead(self) -> bool:
+        """Whether it failed and records nothing any more."""
+        return self._dead
+
+    @property
+    def closed(self) -> bool:
+        """Whether its block is over; it records nothing any more."""
+        return self._closed
+
+    def close(self) -> None:
+        """Record nothing any more."""
+        self._closed = True
+        self._choose()
 
     def lineage(self) -> Iterator[Recorder]:
         """Yield this recorder and the enclosing ones, innermost first."""
@@ -125,7 +174,11 @@ class Recorder:
 
     def stored_rows(self, task: str) -> list[tuple[str, int]]:
         """Return the rows that a checkpointer may hold for a task: the newest in their order, then older ones."""
-        return [*self.pending.get(task, ()), *reversed(self.replaced.get(task, ()))]
+        rows = [*self.pending.get(task, ()), *reversed(self.replaced.get(task, ()))]
+        keys = [key for row in rows if (key := row if type(row) is int else row[1]) is not None]
+        if keys:
+            self._make_all()
+        return [(self._writes[key].channel, key) for key in keys]
 
     def take(self, rows: list[tuple[str, int]], channel: str, value: Any) -> int | None:
         """Take the row of a stored write out of `rows` and return its key; None if it is none of them.
@@ -135,8 +188,9 @@ class Recorder:
         found = [row for row in rows if row[0] == channel]
         if not found:
             return None
-        stored = self.snap(channel, value)
-        found = [row for row in found if self.taken.get(row[1]) == stored] or found
+        if len(found) > 1:
+            stored = self.snap(channel, value)
+            found = [row for row in found if self._writes[row[1]].value == stored] or found
         rows.remove(found[0])
         return found[0][1]
 
@@ -144,29 +198,52 @@ class Recorder:
         """Return a key for a call, unique in the process."""
         return next(_run_keys)
 
-    def new_write(self) -> int:
-        """Return a key for a write, unique in the process."""
-        return next(_write_keys)
-
     @property
     def events(self) -> list[Event]:
         """The events so far, in order of arrival; made from what was noted since the last look."""
-        if len(self._events) != len(self._raw):
-            with self._lock:
-                self._make(len(self._raw))
+        self._make_all()
         return self._events
 
-    def _make(self, upto: int) -> None:
-        made, raw, start = self._events, self._raw, self._start
-        for i in range(len(made), upto):
-            cls, at, run, ns, step, *given = raw[i]  # type: ignore[misc]
-            named = given and type(given[0]) is _Named
-            fields = dict(given[0]) if named else dict(zip(FIELDS[cls], given, strict=False))
-            for name, part in _PARTS[cls]:
-                if name in fields:
-                    fields[name] = tuple(x if type(x) is part else part(*x) for x in fields[name])
-            made.append(cls(n=i + 1, t=at - start, run=run, ns=ns, step=step, **fields))
-            raw[i] = None
+    def _make_all(self) -> None:
+        if self._raw:
+            with self._lock, collector_paused():
+                self._make()
+
+    def _make(self) -> None:
+        raw, made, at = self._raw, self._events, 0
+        upto = len(raw)  # other threads may go on
+        try:
+            while at < upto:
+                kind, told, (run, ns), step = raw[at : at + _HEAD]
+                at += _HEAD
+                if kind in _NAMED:
+                    kind, fields = _NAMED[kind], dict(raw[at])
+                    at += 1
+                else:
+                    names = FIELDS[kind]
+                    fields = dict(zip(names, raw[at : at + len(names)], strict=True))
+                    at += len(names)
+                for name in _PLAIN[kind]:
+                    if name in fields:
+                        fields[name] = self._part(name, fields)
+                event = KINDS[kind](n=len(made) + 1, t=told - self._start, run=run, ns=ns, step=step, **fields)
+                made.append(event)
+                if type(event) is Wrote:
+                    self._writes[event.write] = event
+        finally:
+            del raw[:at]
+
+    def _part(self, name: str, fields: dict[str, Any]) -> Any:
+        """Return what stands for a field of plain data in an event."""
+        given = fields[name]
+        if name == "tasks":
+            return tuple(TaskInfo(*info[:-1], sources.by_key(info[-1])) for info in given)
+        if type(given) is int:
+            return sources.by_key(given)
+        if name in ("rows", "handed"):
+            known, task = self._writes, fields["task"]
+            return tuple(Row(known[x].channel, x, None, task) if type(x) is int else Row(*x) for x in given)
+        return given
 
     def emit(
         self,
@@ -180,50 +257,45 @@ class Recorder:
 
         fields: the event's own fields, kept as they are, so the caller must not change them; rows may be plain tuples.
         """
-        self.add((made, time.perf_counter(), run, ns, step, _Named(fields or {})))
+        self.put((f"{made.kind} by name", time.perf_counter(), (run, ns), step, fields or {}))
 
-    def add(self, raw: tuple[Any, ...]) -> None:
-        """The same, for the events of which a superstep has many: (class, perf_counter(), run, ns, step, *FIELDS)."""
-        if self.dead or self.closed:
-            return
-        if self.on_event is None and self.parent is None and not self.sinks:
-            self._raw.append(raw)
-            return
+    def _put(self, raw: Raw) -> None:
+        """Stand for `put` while somebody listens; when nobody does, that is the bare `extend` of a list."""
         if self.parent is not None:
-            self.parent.add(raw)
+            self.parent.put(raw)
         with self._lock:
-            self._raw.append(raw)
-            n = len(self._raw)
-            self._make(n)
-            event = self._events[n - 1]
-            fault = self._tell_sinks(event) if self.sinks else None
+            self._raw.extend(raw)
+            self._make()
+            event = self._events[-1]
+            fault = self._tell_sinks(event) if self._sinks else None
         if fault is not None:
             self.note(f"A listener was removed: {fault}")
-        if self.on_event is not None:
+        if self._on_event is not None:
             try:
-                self.on_event(event)
+                self._on_event(event)
             except Exception as exc:
                 self.on_event = None
                 self.note(f"on_event was removed: it raised {values.error_text(exc)}")
 
     def _tell_sinks(self, event: Event) -> str | None:
         fault = None
-        for sink in list(self.sinks):
+        for sink in list(self._sinks):
             try:
                 sink(event)
             except Exception as exc:
-                self.sinks.remove(sink)
+                self._sinks.remove(sink)
                 fault = values.error_text(exc)
         return fault
 
     def fail(self, where: str, exc: BaseException) -> None:
         """Remove this recorder from the run after a fault of its own, and say so on the trace."""
-        if self.dead:
+        if self._dead:
             return
         text = f"The recorder stopped here: {where} failed with {values.error_text(exc)}. The graph went on unrecorded."
         with contextlib.suppress(Exception):
             self.note(text)
-        self.dead = True
+        self._dead = True
+        self._choose()
         if self.parent is not None:
             self.parent.fail(where, exc)
 
@@ -285,7 +357,7 @@ def record(
     with contextlib.ExitStack() as stack:
         if file is not None:
             writer = stack.enter_context(TraceWriter(file, recorder.facts))
-            recorder.sinks.append(writer.write)
+            recorder.add_sink(writer.write)
         stack.enter_context(recording(recorder))
         try:
             yield Trace(recorder=recorder)
@@ -314,7 +386,7 @@ def recording(recorder: Recorder) -> Iterator[None]:
         try:
             yield
         finally:
-            recorder.closed = True
+            recorder.close()
 
 
 def _both(redact: values.Redact | None, parent: Recorder | None) -> values.Redact | None:

@@ -7,10 +7,13 @@ import functools
 import inspect
 import os
 import sys
+import threading
 from types import CodeType, FrameType
 from typing import Any
 
 from hitl_lab.tracing.events import Source
+
+_LOCK = threading.Lock()
 
 # Code that is neither the user's nor the part of LangGraph that a reader should look at.
 _MACHINERY = (
@@ -51,9 +54,47 @@ def short_file(filename: str) -> str:
     return "/".join(name.split("/")[-2:]) if relative.startswith("..") else relative
 
 
+# Every place that was seen, by its key, and the key of each.
+_PLACES: list[Source] = []
+_KEYS: dict[Source, int] = {}
+# id(code) -> (that code, key by instruction). Looking a line up walks the code's line table, and hashing a code object
+# hashes all its constants: for each write that was a tenth of the cost. The code is held, so that its id stays its own.
+_SEEN: dict[int, tuple[CodeType, dict[int, int]]] = {}
+
+
 def of_frame(frame: FrameType) -> Source:
     """Return the line a frame is at."""
-    return _source(frame.f_code, frame.f_lineno)
+    return _PLACES[key_of_frame(frame)]
+
+
+def key_of_frame(frame: FrameType) -> int:
+    """Return the key of the line a frame is at, for `by_key`."""
+    code, at = frame.f_code, frame.f_lasti
+    seen = _SEEN.get(id(code))
+    if seen is None:
+        if len(_SEEN) > 4_096:
+            _SEEN.clear()
+        seen = _SEEN[id(code)] = (code, {})
+    key = seen[1].get(at)
+    if key is None:
+        key = seen[1][at] = key_of(_source(code, frame.f_lineno))
+    return key
+
+
+def key_of(source: Source) -> int:
+    """Return the key of a place, the same number for the same place."""
+    key = _KEYS.get(source)
+    if key is None:
+        with _LOCK:
+            key = _KEYS.setdefault(source, len(_PLACES))
+            if key == len(_PLACES):
+                _PLACES.append(source)
+    return key
+
+
+def by_key(key: int | None) -> Source | None:
+    """Return the place of a key."""
+    return None if key is None else _PLACES[key]
 
 
 def of_function(function: Any) -> Source | None:

@@ -169,7 +169,7 @@ class Worker:
 
     def let_go(self) -> None:
         """End the thread as soon as it stands. Safe to call from the garbage collector, twice, at exit."""
-        self.recorder.closed = True
+        self.recorder.close()
         self.gates.let_go()
         self._jobs.put(None)
         self._stir()

@@ -12,7 +12,6 @@ from hitl_lab.tracing import events as ev
 from hitl_lab.tracing import sources
 from hitl_lab.tracing.seams.names import (
     CONF,
-    Command,
     K,
     UntrackedValue,
     local,
@@ -52,8 +51,7 @@ def loop_apply_writes(original: Callable[..., Any]) -> Callable[..., Any]:
         except BaseException as exc:
             loop.observer.half_applied(where, channels, values.error_text(exc))
             raise
-        via = "command" if isinstance(loop.input, Command) else "input"
-        loop.observer.applied(where, loop.checkpoint["id"], tasks, channels, updated_channels(out), via)
+        loop.observer.applied(where, loop.checkpoint["id"], tasks, channels, updated_channels(out))
         return out
 
     return apply_writes
@@ -66,20 +64,22 @@ def updated_channels(out: Any) -> Any:
 
 def watch_put_writes(loop: Any, put_writes: Callable[..., Any]) -> Callable[..., Any]:
     """Return the saver's `put_writes`, watched."""
-    observer = loop.observer
+    # Not the loop itself, which holds what is made here: they would keep each other.
+    observer, gates = loop.observer, loop.observer.recorder.gates
+
+    checkpoint_id = K.CONFIG_KEY_CHECKPOINT_ID
 
     def tell(args: tuple[Any, ...], kwargs: dict[str, Any], error: str | None) -> None:
         if len(args) < 3:
             named = dict(zip(("config", "writes", "task_id"), args, strict=False)) | kwargs
             args = (named["config"], named["writes"], named["task_id"])
-        config, writes, task_id = args[:3]
-        observer.saver_put_writes(task_id, writes, config[CONF].get(K.CONFIG_KEY_CHECKPOINT_ID), error)
+        observer.saver_put_writes(args[2], args[1], args[0][CONF].get(checkpoint_id), error)
 
     if inspect.iscoroutinefunction(put_writes):
 
         @functools.wraps(put_writes)
         async def awatched(*args: Any, **kwargs: Any) -> Any:
-            if loop.is_cut_off():
+            if gates is not None and gates.gone:
                 return None
             try:
                 out = await put_writes(*args, **kwargs)
@@ -93,7 +93,7 @@ def watch_put_writes(loop: Any, put_writes: Callable[..., Any]) -> Callable[...,
 
     @functools.wraps(put_writes)
     def watched(*args: Any, **kwargs: Any) -> Any:
-        if loop.is_cut_off():
+        if gates is not None and gates.gone:
             return None
         try:
             out = put_writes(*args, **kwargs)

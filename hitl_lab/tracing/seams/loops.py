@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 from typing import Any
 
@@ -31,8 +30,9 @@ from hitl_lab.tracing.seams.names import (
     StreamProtocol,
     local,
 )
-from hitl_lab.tracing.seams.runner import kept_updates, line_in_commit
+from hitl_lab.tracing.seams.runner import COMMIT, kept_updates, line_in_commit
 from hitl_lab.tracing.seams.tasks import Send, info_of, instrument, task_here
+from hitl_lab.tracing.sources import key_of_frame
 
 
 class Traced:
@@ -48,11 +48,12 @@ class Traced:
     kept: tuple[tuple[str, Any], ...] = ()
     gates: Any = None
     strand = ""
+    writes_are_saved = False
     _tick_due = _applied_early = False
 
     def begin_tracing(self: Any, recorder: Recorder | None, nested: Send | None, frame: Any) -> None:
         if nested is not None and self.is_nested:
-            recorder, run, parent = nested.observer.recorder, nested.observer.run, nested.task.id
+            recorder, run, parent = nested.observer.recorder, nested.observer.run, nested.id
         else:
             assert recorder is not None or nested is not None
             recorder = recorder or nested.observer.recorder
@@ -68,6 +69,7 @@ class Traced:
             self.tap_stream()
         if self.checkpointer_put_writes is not None:
             self.checkpointer_put_writes = watch_put_writes(self, self.checkpointer_put_writes)
+            self.writes_are_saved = getattr(self, "durability", "") != "exit"
         self.gates = self.observer.recorder.gates
         if self.gates is not None:
             self.strand = parent or task_here()
@@ -106,6 +108,7 @@ class Traced:
         observer.untracked = untracked(self.channels)
         command = None
         if isinstance(self.input, Command):
+            observer.given = "command"
             command = {
                 k: v
                 for k in ("resume", "update", "goto")
@@ -140,23 +143,24 @@ class Traced:
             more = super().tick(*args, **kwargs)
         except BaseException:
             self.tell_tick(False)
-            self.stand_after_tick()
+            if self.gates is not None:
+                self.stand_after_tick()
             raise
         self.tell_tick(more)
-        self.stand_after_tick()
+        if self.gates is not None:
+            self.stand_after_tick()
         return more
 
     def stand_after_tick(self: Any) -> None:
-        if self.gates is not None:
-            self.gates.stand("tick", self.strand, self.observer.ns)
+        self.gates.stand("tick", self.strand, self.observer.ns)
 
     def tell_tick(self: Any, more: bool) -> None:
         try:
             tasks = getattr(self, "tasks", {})
-            infos = [info_of(self, task) for task in tasks.values()]
-            self.observer.ticked(self.step, self.status, more, infos, tasks.values())
-            for task in tasks.values():
-                instrument(self.observer, task)
+            observer, tasks = self.observer, list(tasks.values())
+            observer.ticked(self.step, self.status, more, [info_of(self, task) for task in tasks], tasks)
+            for task in tasks:
+                instrument(observer, task)
         except Exception as exc:
             self.observer.recorder.fail("tick", exc)
 
@@ -181,40 +185,43 @@ class Traced:
         return pushed
 
     def put_writes(self: Any, task_id: str, writes: Any, *args: Any, **kwargs: Any) -> None:
-        to_saver = self.checkpointer_put_writes is not None and getattr(self, "durability", "") != "exit"
-        cached = bool(kwargs.get("cached"))
-        tell = functools.partial(
-            self.observer.put_writes, task_id, list(writes), self.checkpoint["id"], to_saver, cached
-        )
-        if to_saver:
-            self.observer.handing(task_id, self.checkpoint["id"], writes)
-        commit = getattr(local, "commit", None)
-        if commit is not None and commit["loop"] is self:
-            commit["calls"].append((task_id, list(writes)))
-            commit["tell"].append(tell)
-            if commit["line"] is None:
-                commit["line"] = line_in_commit(sys._getframe(1))
-            super().put_writes(task_id, writes, *args, **kwargs)
+        cached = bool(kwargs and kwargs.get("cached"))
+        call = self.observer.handing(task_id, writes, self.checkpoint["id"], self.writes_are_saved, cached)
+        commit = local.__dict__.get("commit")
+        if commit is not None and commit.loop is self:
+            commit.calls.append(call)
+            if commit.line is None:
+                frame = sys._getframe(1)
+                commit.line = key_of_frame(frame) if frame.f_code is COMMIT else line_in_commit(frame)
         else:
-            tell()
-            super().put_writes(task_id, writes, *args, **kwargs)
+            self.observer.put_writes(call)
+        super().put_writes(task_id, writes, *args, **kwargs)
 
     def after_tick(self: Any, *args: Any, **kwargs: Any) -> Any:
-        self.just_ran = tuple(self.tasks.values())  # the tasks of the next superstep take their place in there
+        if self.interrupt_after:  # the tasks of the next superstep take their place in there
+            self.just_ran = tuple(self.tasks.values())
         stack = enter(self, "after_tick")
         try:
-            return super().after_tick(*args, **kwargs)
+            out = super().after_tick(*args, **kwargs)
         finally:
             stack.pop()
+        if self.gates is not None:
+            self.stand_after_after_tick()
+        return out
+
+    def stand_after_after_tick(self: Any) -> None:
+        self.gates.stand("after_tick", self.strand, self.observer.ns)
 
     def _put_checkpoint(self: Any, metadata: Any, *args: Any, **kwargs: Any) -> Any:
-        old, exiting = self.checkpoint["id"], metadata is self.checkpoint_metadata
-        if not exiting:
-            self.observer.step = self.step  # now: the saver may come back before the loop has made its next move
+        if metadata is self.checkpoint_metadata:  # exiting
+            return super()._put_checkpoint(metadata, *args, **kwargs)
+        observer, old = self.observer, self.checkpoint["id"]
+        observer.step = self.step  # now: the saver may come back before the loop has made its next move
         out = super()._put_checkpoint(metadata, *args, **kwargs)
-        if not exiting and self.checkpoint["id"] != old:
+        new = self.checkpoint["id"]
+        if new != old:
             saves = self._checkpointer_put_after_previous is not None and getattr(self, "durability", "") != "exit"
-            self.observer.checkpoint(self.checkpoint["id"], old, str(metadata.get("source", "")), saves)
+            observer.checkpoint(new, old, str(metadata.get("source", "")), saves)
         return out
 
     def _suppress_interrupt(self: Any, exc_type: Any, exc: Any, traceback: Any) -> Any:
@@ -288,14 +295,8 @@ class Traced:
 class TracedSyncLoop(Traced, L.SyncPregelLoop):
     """SyncPregelLoop that tells an observer what it does."""
 
-    def after_tick(self, *args: Any, **kwargs: Any) -> Any:
-        out = super().after_tick(*args, **kwargs)
-        if self.gates is not None:
-            self.gates.stand("after_tick", self.strand, self.observer.ns)
-        return out
-
     def _checkpointer_put_after_previous(self, *args: Any, **kwargs: Any) -> Any:
-        if self.is_cut_off():
+        if self.gates is not None and self.is_cut_off():
             return None
         try:
             out = super()._checkpointer_put_after_previous(*args, **kwargs)
@@ -341,7 +342,10 @@ class TracedAsyncLoop(Traced, L.AsyncPregelLoop):
     """
 
     def stand_after_tick(self) -> None:
-        self._tick_due = self.gates is not None
+        self._tick_due = True
+
+    def stand_after_after_tick(self) -> None:
+        """Do nothing: it is awaited, see `after_tick_early`."""
 
     async def amatch_cached_writes(self, *args: Any, **kwargs: Any) -> Any:
         await self.astand_after_tick()

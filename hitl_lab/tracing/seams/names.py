@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import platform
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -43,7 +44,7 @@ def check() -> None:
     Raises UnsupportedLangGraph naming the installed version, the supported range and what is missing.
     """
     try:
-        installed = version("langgraph")
+        installed = _installed(version)
     except PackageNotFoundError:
         raise UnsupportedLangGraph(f"LangGraph is not installed. Install {RANGE}.") from None
     numbers = tuple(int(part) for part in installed.split(".")[:3] if part.isdigit())
@@ -58,6 +59,12 @@ def check() -> None:
             f"LangGraph {installed} is installed, in the supported range ({RANGE}), but lacks {', '.join(missing)}. "
             "It may be patched: reinstall it, or take the patch off before recording."
         )
+
+
+@functools.cache
+def _installed(find: Callable[[str], str]) -> str:
+    # Reading the package's metadata took as long as recording six supersteps, at each record().
+    return find("langgraph")
 
 
 def _missing() -> Iterator[str]:
@@ -127,7 +134,7 @@ KNOWN: dict[str, Any] = {
 
 def facts() -> dict[str, Any]:
     """Return what the header of a trace says of the installation."""
-    return {"langgraph": version("langgraph"), "python": platform.python_version()}
+    return {"langgraph": _installed(version), "python": platform.python_version()}
 
 
 def require_graph(graph: Any, where: str) -> None:

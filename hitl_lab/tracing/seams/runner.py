@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from hitl_lab.tracing import events as ev
 from hitl_lab.tracing import reading, sources
 from hitl_lab.tracing.observer import LoopObserver
 from hitl_lab.tracing.seams.names import (
@@ -19,6 +18,17 @@ from hitl_lab.tracing.seams.names import (
 )
 from hitl_lab.tracing.seams.tasks import outcome_of
 
+COMMIT = R.PregelRunner.commit.__code__
+
+
+class Commit:
+    """A commit at work: its loop, the calls of that loop's put_writes, and the line of `commit` that made the first."""
+
+    __slots__ = ("calls", "line", "loop")
+
+    def __init__(self, loop: Any) -> None:
+        self.loop, self.calls, self.line = loop, [], None
+
 
 class TracedRunner(R.PregelRunner):
     """PregelRunner that tells what `commit` hands on and what it does not."""
@@ -26,19 +36,51 @@ class TracedRunner(R.PregelRunner):
     observer: LoopObserver
     loop: Any
 
+    def commit(self, task: Any, *args: Any, **kwargs: Any) -> Any:
+        loop = self.loop
+        gates = loop.gates
+        if gates is not None and gates.gone:
+            return None  # the pool that would hand the writes to the saver may be gone, too
+        exc = kwargs.get("exception", args[0] if args else None)
+        # What the loop's put_writes is called with meanwhile, on this thread, and the line of `commit` that called it.
+        seen = Commit(loop)
+        mine = local.__dict__
+        before = mine.get("commit")
+        mine["commit"] = seen
+        try:
+            how = loop.counterfactual
+            if how is not None and isinstance(exc, GraphInterrupt) and exc.args and exc.args[0]:
+                if how == "task":
+                    return _keep_as_own(self, task, exc.args[0])
+                super().commit(task, *args, **kwargs)
+                return _keep_elsewhere(how, self, task)
+            return super().commit(task, *args, **kwargs)
+        finally:
+            mine["commit"] = before
+            observer, where = self.observer, seen.line
+            if where is None:
+                where = sources.key_of(sources.of_function(super().commit))
+            observer.committed(task, "finished" if exc is None else outcome_of(exc), seen.calls, where)
+            for call in seen.calls:
+                observer.put_writes(call)
+            if gates is not None:
+                # It may run in a done-callback of a pool thread: an exception raised there would be lost or logged.
+                if isinstance(loop, L.AsyncPregelLoop):
+                    gates.post("commit", task.id, observer.ns)
+                else:
+                    gates.stand("commit", task.id, observer.ns, leaving=True)
+
+
+class GatedRunner(TracedRunner):
+    """The same for a run that stands at gates."""
+
     def tick(self, tasks: Any, *args: Any, **kwargs: Any) -> Any:
-        gates = self.loop.gates
-        if gates is None:
-            return super().tick(tasks, *args, **kwargs)
-        tasks = tuple(tasks)
+        gates, tasks = self.loop.gates, tuple(tasks)
         self.tell_batch(gates, tasks, kwargs.get("get_waiter") is not None)
         return super().tick(tasks, *args, **kwargs)
 
     def atick(self, tasks: Any, *args: Any, **kwargs: Any) -> Any:
-        gates = self.loop.gates
-        if gates is None:
-            return super().atick(tasks, *args, **kwargs)
-        tasks = tuple(tasks)
+        gates, tasks = self.loop.gates, tuple(tasks)
         self.tell_batch(gates, tasks, False)
         return self.gated_atick(gates, tasks, args, kwargs)
 
@@ -59,36 +101,6 @@ class TracedRunner(R.PregelRunner):
             room = getattr(pool, "_max_workers", room)
             room = room - waiter if room and len(tasks) > 1 else room
         gates.batch(self.loop.strand, [(t.id, t.name) for t in tasks], room or None)
-
-    def commit(self, task: Any, *args: Any, **kwargs: Any) -> Any:
-        if self.loop.is_cut_off():
-            return None  # the pool that would hand the writes to the saver may be gone, too
-        exc = kwargs.get("exception", args[0] if args else None)
-        put = self.put_writes()
-        before = getattr(local, "commit", None)
-        seen: dict[str, Any] = {"loop": getattr(put, "__self__", None), "calls": [], "tell": [], "line": None}
-        local.commit = seen
-        try:
-            how = self.loop.counterfactual
-            if how is not None and isinstance(exc, GraphInterrupt) and exc.args and exc.args[0]:
-                if how == "task":
-                    return _keep_as_own(self, task, exc.args[0])
-                super().commit(task, *args, **kwargs)
-                return _keep_elsewhere(how, self, task)
-            return super().commit(task, *args, **kwargs)
-        finally:
-            local.commit = before
-            where = seen["line"] or sources.of_function(super().commit)
-            self.observer.committed(task, outcome_of(exc), seen["calls"], where)
-            for tell in seen["tell"]:
-                tell()
-            gates = self.loop.gates
-            if gates is not None:
-                # It may run in a done-callback of a pool thread: an exception raised there would be lost or logged.
-                if isinstance(self.loop, L.AsyncPregelLoop):
-                    gates.post("commit", task.id, self.observer.ns)
-                else:
-                    gates.stand("commit", task.id, self.observer.ns, leaving=True)
 
 
 def _keep_as_own(runner: TracedRunner, task: Any, asked: Any) -> None:
@@ -123,13 +135,13 @@ def kept_updates(loop: Any) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         left = rest
 
 
-def line_in_commit(frame: Any) -> ev.Source | None:
-    """Return the line of the installed `commit` that is calling `put_writes` right now."""
+def line_in_commit(frame: Any) -> int | None:
+    """Return the line of the installed `commit` that is calling `put_writes` right now, as a key of `sources`."""
     for _ in range(12):
         above = frame.f_back
         if above is None:
             return None
         if above.f_code is TracedRunner.commit.__code__:
-            return sources.of_frame(frame)
+            return sources.key_of_frame(frame)
         frame = above
     return None

@@ -18,7 +18,7 @@ from hitl_lab.tracing.seams.names import (
     M,
     R,
 )
-from hitl_lab.tracing.seams.runner import TracedRunner
+from hitl_lab.tracing.seams.runner import GatedRunner, TracedRunner
 from hitl_lab.tracing.seams.tasks import current_task, send_of, traced_arun_with_retry, traced_run_with_retry
 from hitl_lab.tracing.seams.updates import traced_abulk_update_state, traced_bulk_update_state, update_apply_writes
 
@@ -108,7 +108,7 @@ def _runner_guard(original: type) -> Callable[..., Any]:
     def construct(*args: Any, **kwargs: Any) -> Any:
         loop = getattr(kwargs.get("put_writes", lambda: None)(), "__self__", None)
         if isinstance(loop, Traced):
-            runner = TracedRunner(*args, **kwargs)
+            runner = (TracedRunner if loop.gates is None else GatedRunner)(*args, **kwargs)
             runner.observer, runner.loop = loop.observer, loop
             return runner
         return original(*args, **kwargs)
