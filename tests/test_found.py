@@ -1,10 +1,22 @@
 """What the random graphs of test_oracle.py found wrong in the kit, each with its right value."""
 
+import operator
+from typing import Annotated, TypedDict
+
 import pytest
 from _oracle.actions import play
 from _oracle.graphs import Example, Graph, Node
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.config import get_config
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command, interrupt
 from test_oracle import KINDS, judge
+
+import hitl_lab
+
+
+class Log(TypedDict, total=False):
+    log: Annotated[list, operator.add]
 
 
 def example(nodes, edges, *actions, durability="sync", **more):
@@ -109,3 +121,32 @@ def test_out_of_steps_nothing_is_returned():
 def test_a_half_applied_superstep_is_noted():
     text = str(played("a superstep applied in part and saved so").trace)
     assert "apply_writes stopped half-way in after_tick, after it had changed log: InvalidUpdateError" in text
+
+
+def test_two_savers_in_memory_have_two_threads_of_one_id():
+    def broken(saver):
+        def review(state):
+            get_config()["configurable"]["__pregel_send"]([("log", ["draft"])])
+            return {"log": [interrupt("go on?")]}
+
+        builder = StateGraph(Log)
+        builder.add_node(review)
+        builder.add_edge(START, "review")
+        return builder.compile(checkpointer=saver)
+
+    config = {"configurable": {"thread_id": "1"}}
+    first, second = InMemorySaver(), InMemorySaver()
+    with hitl_lab.record() as outer, hitl_lab.record() as trace:
+        broken(first).invoke({}, config)
+        broken(second).invoke({}, config)
+        broken(second).invoke(Command(resume="yes"), config)
+        broken(first).update_state(config, {"log": ["more"]}, as_node="review")
+    assert [a.thread for a in trace.story.actions if a.key] == ["1", "1 in saver 2", "1 in saver 2", "1"]
+    drafts = [row for row in trace.ledger.rows if row.value == ["draft"]]
+    assert [(row.thread, row.fate, row.rewritten_by) for row in drafts] == [
+        ("1", "lost", None),  # the update took the question away
+        ("1 in saver 2", "dropped", drafts[1].rewritten_by),
+        ("1 in saver 2", "applied", None),
+    ]
+    assert drafts[1].rewritten_by is not None
+    assert str(outer) == str(trace)

@@ -161,14 +161,14 @@ def pending_rows(observer: LoopObserver, tuple_: Any) -> tuple[ev.Row, ...]:
 
 def tell_state(observer: LoopObserver, saver: Any, thread: Any, state: Any, tuple_: Any, error: str | None) -> Reads:
     """Emit what was read back, or why it could not be read."""
-    thread = None if thread is None else str(thread)
     stored = yield from read_rows(observer.recorder, saver, thread, state.config if state is not None else None)
     if state is None:
         fields: dict[str, Any] = {"error": error or "nothing is stored", "pending": pending_rows(observer, tuple_)}
         fields["checkpoint"] = checkpoint_id(tuple_.config) if tuple_ is not None else None
     else:
         fields = state_fields(observer, state, tuple_)
-    observer.emit_outside(ev.StateRead, thread=thread, stored=stored, **fields)
+    name = observer.recorder.thread_name(saver, thread)
+    observer.emit_outside(ev.StateRead, thread=name, stored=stored, **fields)
 
 
 def phantoms(observer: LoopObserver, state: Any, tuple_: Any) -> tuple[str, ...]:
@@ -243,7 +243,7 @@ class Update:
         self.observer.emit(
             ev.UpdateStarted,
             action=self.action,
-            thread=None if self.thread is None else str(self.thread),
+            thread=self.recorder.thread_name(self.saver, self.thread),
             values=told[0] if one else told,
             as_node=self.updates[0][1] if one else None,
             before=self.before,

@@ -7,6 +7,7 @@ import contextvars
 import itertools
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -121,6 +122,8 @@ class Recorder:
         self._writes: dict[int, Wrote] = {}
         # task id -> run key, for a subgraph whose config lost its caller's send.
         self.run_of_task: dict[str, int] = {}
+        # thread id -> the savers in memory that have a thread of that id, from the first.
+        self._stores: dict[str, list[weakref.ref[Any]]] = {}
         # Keys of the graph structures that an event has told already.
         self.shapes: set[str] = set()
         # What `hitl_lab.counterfactual` asks of the loops made in its block; None: LangGraph as it is.
@@ -193,6 +196,24 @@ class Recorder:
             found = [row for row in found if self._writes[row[1]].value == stored] or found
         rows.remove(found[0])
         return found[0][1]
+
+    def thread_name(self, saver: Any, thread: Any) -> str | None:
+        """Return what the events call a thread: its id, and in which saver if an earlier one has another of that id.
+
+        Two savers in memory (LangGraph's InMemorySaver keeps all in its `storage`) share nothing; others may stand for
+        one database, so the same id is the same thread there.
+        """
+        if thread is None:
+            return None
+        if not isinstance(getattr(saver, "storage", None), dict):
+            return str(thread)
+        *_, root = self.lineage()
+        known = root._stores.setdefault(str(thread), [])
+        at = next((i for i, ref in enumerate(known) if ref() is saver), None)
+        if at is None:
+            at = len(known)
+            known.append(weakref.ref(saver))
+        return str(thread) if at == 0 else f"{thread} in saver {at + 1}"
 
     def new_run(self) -> int:
         """Return a key for a call, unique in the process."""

@@ -130,7 +130,7 @@ class Traced:
             thread = conf.get(K.CONFIG_KEY_THREAD_ID)
             common |= {
                 "action": self.call.method,
-                "thread": None if thread is None else str(thread),
+                "thread": observer.recorder.thread_name(self.checkpointer, thread),
                 "addressed": bool(conf.get(K.CONFIG_KEY_CHECKPOINT_ID)),
                 "durability": str(getattr(self, "durability", "")) if self.checkpointer else "",
                 "source": self.caller,
