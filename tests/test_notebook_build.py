@@ -65,7 +65,8 @@ def test_both_are_slides():
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: p.stem)
 def test_no_learner_is_given_a_letter(path):
     for cell in variant(jupytext.read(path), LEARNER).cells:
-        assert not re.search(r'check\.(predict|order)\(\s*"\w+",\s*"', cell.source)
+        # Prose may show how a letter is written.
+        assert cell.cell_type != "code" or not re.search(r'check\.(predict|order)\(\s*"\w+",\s*"', cell.source)
 
 
 @pytest.mark.parametrize("which", [LEARNER, SOLVED])
