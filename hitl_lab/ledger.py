@@ -292,8 +292,7 @@ class _Book:
             if item.write is not None:
                 self.pending.setdefault(where, {})[item.write] = event.ns
                 for depth, part in enumerate(event.ns):
-                    planned = self.planned.get(part.rsplit(":", 1)[-1], (None, ()))[0]
-                    self.inside.setdefault((event.ns[:depth], planned), []).append((where, item.write))
+                    self.inside.setdefault((event.ns[:depth], self.caller_at(part)), []).append((where, item.write))
             if row is not None:
                 row.handed = "task" if event.task else "null task"
                 result = "a task's result: its caller gets it, no channel does" if row.channel == RESULT else ""
@@ -478,6 +477,10 @@ class _Book:
             if lost or (row.fate == PENDING and row.saver is False):
                 row.fate, row.reason = DISCARDED, "its run was cut off before it was saved"
 
+    def caller_at(self, part: str) -> str | None:
+        """Return the checkpoint from which the task that a part of a namespace names was planned."""
+        return self.planned.get(part.rsplit(":", 1)[-1], (None, ()))[0]
+
     def mark_saved(self) -> None:
         """A checkpoint counts as saved if its put returned, or that of one made from it (durability "exit")."""
         saved = set(self.saved)
@@ -486,11 +489,21 @@ class _Book:
             while at is not None and at not in saved:
                 saved.add(at)
                 at = self.parent.get(at)
+        passed = {self.parent.get(id) for id in saved} - {None}  # checkpoints that a saved one was made from
         for row in self.order:
             row.saved = row.checkpoint in saved
-            maker = self.story.action(self.made_by.get(row.checkpoint or "", 0))
-            if row.fate == APPLIED and not row.saved and row.ns and row.saver and maker and maker.key != row.action_key:
-                # Inside a graph: at the top get_state() tells. The row still stands where an earlier run left it.
-                row.fate, row.checkpoint, row.reason = PENDING, None, f"{maker.label} applied it in memory only"
-            if row.fate == APPLIED and not row.saved and row.checkpoint in self.unsaved:
+            if row.fate != APPLIED or row.saved:
+                continue
+            if row.checkpoint in self.unsaved:
                 row.fate, row.reason = LOST, self.unsaved[row.checkpoint]
+            elif row.ns and row.saver and not any(self.caller_at(part) in passed for part in row.ns):
+                self.stands_still(row)
+
+    def stands_still(self, row: Row) -> None:
+        """A row in a graph whose caller has not ended: if a later run applied it and did not save, it is as before.
+
+        At the top get_state() tells.
+        """
+        maker = self.story.action(self.made_by.get(row.checkpoint or "", 0))
+        if maker is not None and maker.key != row.action_key:
+            row.fate, row.checkpoint, row.reason = PENDING, None, f"{maker.label} applied it in memory only"

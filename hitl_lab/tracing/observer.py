@@ -198,11 +198,11 @@ class LoopObserver:
         self.forget()
 
     def forget(self) -> None:
-        """Let go of everything live, but for tasks whose commit is still to come: those of a graph that was cancelled
-        are handed on after its loop was left.
+        """Let go of everything live, but for what is still to come: the tasks of a graph that was cancelled are
+        handed on, and the saver returns for them, after its loop was left.
         """
         self.logs = {id: log for id, log in self.logs.items() if log.running and log.writes}
-        self.at_saver, self.before, self.last_values, self.null, self.parts = {}, {}, None, TaskLog("", "", None), {}
+        self.before, self.last_values, self.null, self.parts = {}, None, TaskLog("", "", None), {}
 
     # ------------------------------------------------------------ tasks
 
