@@ -14,7 +14,11 @@ TWO_AT_ONCE = Graph(
 )
 EXAMPLES = {
     "the saver returns when the loop of a cancelled graph was left": example(
-        [Node("a"), Node("b", (SEND, ("fail", 1)))], SIDE_BY_SIDE, ("update", "a"), ("update", None), inner=(("a", OWN),)
+        [Node("a"), Node("b", (SEND, ("fail", 1)))],
+        SIDE_BY_SIDE,
+        ("update", "a"),
+        ("update", None),
+        inner=(("a", OWN),),
     ),
     "a row that was applied in memory only, inside a task that has ended": example(
         [Node("a"), Node("b"), Node("c")],
