@@ -57,6 +57,9 @@ class Graph:
     breakpoints: tuple[str, ...] = ()
 
 
+LOG_LIMIT = 2_000
+
+
 @dataclass
 class World:
     """What the nodes of one run of an example share: how often each ran."""
@@ -82,6 +85,10 @@ def _function(spec: Node, world: World, place: str):
         if isinstance(state, dict) and "item" in state:
             who += f"@{state['item']}"
         run = world.count(who)
+        # A subgraph hands back all of its log, which is then appended to the one it came from: a loop of such nodes
+        # makes it nine times as long each superstep, 10**8 items at the recursion limit.
+        if isinstance(state, dict) and len(state.get("log") or ()) > LOG_LIMIT:
+            raise ValueError(f"{who}: the log is too long")
         made = 0
 
         def token(kind: str) -> str:
