@@ -90,6 +90,31 @@ def record_cost(kind, steps, repeats, debug=False):
     return interleaved(repeats, plain=streamed if debug else plain, recorded=recorded)
 
 
+def counted(kind, steps, recorded):
+    """One run, alone between two words to callgrind, which counts the instructions of the process in between."""
+    import subprocess
+
+    from _growing import CONFIG
+
+    import hitl_lab
+
+    def run(make, given):
+        if recorded:
+            with hitl_lab.record():
+                make().invoke(given, CONFIG, durability="sync")
+        else:
+            make().invoke(given, CONFIG, durability="sync")
+
+    def count(switch):
+        subprocess.run(["callgrind_control", "-i", switch, str(os.getpid())], capture_output=True, check=True)
+
+    run(*_graph(kind, 5))
+    count("on")
+    run(*_graph(kind, steps))
+    count("off")
+    return {}
+
+
 def idle(installed, steps, repeats):
     """Plain runs in a process that never imported hitl_lab, or in one that imported it and has recorded before."""
     from _growing import CONFIG, loop_graph

@@ -17,9 +17,12 @@ import importlib.metadata
 import json
 import os
 import platform
+import re
+import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -143,12 +146,48 @@ def idle(quick):
     return told, [("imported, has recorded before, does not record now", ratio(told), seconds(told), "1.01")]
 
 
+def instructions(quick):
+    """Return the rows of what callgrind counts, the same on a busy machine."""
+    if shutil.which("valgrind") is None or shutil.which("callgrind_control") is None:
+        raise Cannot("valgrind is not installed")
+    told, rows = {}, []
+    reach = {"small": "1.15", "growing": "1.20", "wide": "1.20"}
+    names = {"small": "small state", "growing": "growing message list", "wide": "200 parallel tasks"}
+    for kind, steps in (("small", 20), ("growing", 20), ("wide", 1)) if quick else WORK_COUNTED:
+        plain, recorded = (_counted(kind, steps, way) for way in (False, True))
+        told[kind] = {"steps": steps, "plain": plain, "recorded": recorded, "ratio": recorded / plain}
+        more = f"{plain / 1e6:,.0f} M → {recorded / 1e6:,.0f} M instructions"
+        rows.append(
+            (
+                f"counted instead of timed: {names[kind]}, {steps} supersteps",
+                f"{recorded / plain:.2f}",
+                more,
+                reach[kind],
+            )
+        )
+    return told, rows
+
+
+WORK_COUNTED = ("small", 200), ("growing", 400), ("wide", 6)
+
+
+def _counted(kind, steps, recorded):
+    given = json.dumps({"kind": kind, "steps": steps, "recorded": recorded})
+    with tempfile.TemporaryDirectory() as folder:
+        callgrind = ["valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={folder}/out"]
+        command = [*callgrind, sys.executable, "bench/_work.py", "counted", given]
+        env = {**os.environ, "LANGSMITH_TRACING": "false", "PYTHONHASHSEED": "0"}
+        done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=900, check=False)
+    found = re.search(r"Collected : (\d+)", done.stderr)
+    if done.returncode or found is None:
+        raise Cannot((done.stderr.strip().splitlines() or ["no output"])[-1][:200])
+    return int(found[1])
+
+
 def debug(quick):
     """Return the row against the debug stream."""
     told = cost("growing", 200 if quick else 1000, *((1, 1) if quick else (2, 2)), debug=True)
-    return told, [
-        ('against `stream_mode="debug"` kept in a list', ratio(told), f"growing, {seconds(told)}", "below 1")
-    ]
+    return told, [('against `stream_mode="debug"` kept in a list', ratio(told), f"growing, {seconds(told)}", "below 1")]
 
 
 def memory(quick):
@@ -310,7 +349,10 @@ def course(_quick):
 
 ROWS = {
     f.__name__: f
-    for f in (small, sqlite, growing, wide, idle, debug, memory, reading, file, stepper, imports, kernel, tools, course)
+    for f in (
+        *(small, sqlite, growing, wide, instructions, idle, debug, memory),
+        *(reading, file, stepper, imports, kernel, tools, course),
+    )
 }
 NAMED_ONLY = {"course"}
 
