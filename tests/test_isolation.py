@@ -90,7 +90,8 @@ def test_ten_recorded_threads_and_one_that_is_not():
     expected = None
     for index, trace in traces.items():
         # Each story has a saver of its own.
-        assert {a.thread for a in trace.story.runs} == {f"t{index}{more}" for more in ("", " in saver 2", " in saver 3")}
+        savers = ("", " in saver 2", " in saver 3")
+        assert {a.thread for a in trace.story.runs} == {f"t{index}{more}" for more in savers}
         assert len(trace.story.runs) == 6
         told = [(r.run, r.node, r.channel, r.fate) for r in trace.ledger]
         expected = expected or told
