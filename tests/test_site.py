@@ -92,7 +92,7 @@ def test_a_prediction_answers_after_the_commit(site):
     box.locator("input[value=A]").check()
     box.locator("button").click()
     assert box.locator(".hitl-verdict").inner_text().startswith("Not so: LangGraph did C.")
-    assert "dropped" in box.locator("details").inner_text()
+    assert "pending writes of `review`: __interrupt__" in box.locator("details").inner_text()
 
 
 def test_a_word_is_found(site):

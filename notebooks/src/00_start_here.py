@@ -6,6 +6,10 @@
 #
 # You need to know Python, and to have seen a LangGraph graph once. You need no key and no network. This notebook takes
 # about 15 minutes.
+#
+# Alone you need about four hours for the core: 00 to 05, 08, 09 and 13. The others go deeper and take two hours more.
+# Each of them stands alone after 05: 06 crashes, 07 why LangGraph drops the write, 10 subgraphs, 11 tools and agents,
+# 12 a fact check.
 
 # %% [markdown]
 # ## Does everything work?
