@@ -408,8 +408,10 @@ class LoopObserver:
             if len(now) < len(log.writes):
                 self.look_for_retry(log, now, 0)
             keys = tuple(map(log.keys.get, map(id, now)))
-            handed, dropped = keys, ()
-            if len(calls) != 1 or calls[0][1] != keys:
+            dropped: tuple[int, ...] = ()
+            if len(calls) == 1 and calls[0][1] == keys:
+                handed = keys = calls[0][1]  # one object for both: the garbage collector counts them
+            else:
                 if None in keys:
                     keys = tuple(self.adopt(log, now, "unseen"))
                 handed = tuple(row for call in calls for row in self.rows(call))

@@ -201,7 +201,14 @@ def info_of(loop: Any, task: Any) -> InfoData:
         kind, arg, source = "pull", None, _node_source(loop, task.name)
     tags = task.config.get("tags") if task.config else None
     hidden = bool(tags) and "langsmith:hidden" in tags
-    return task.id, task.name, kind, tuple(task.triggers), bool(task.writes), hidden, arg, source
+    triggers = tuple(task.triggers)
+    if len(_TRIGGERS) > 1_000:
+        _TRIGGERS.clear()
+    triggers = _TRIGGERS.setdefault(triggers, triggers)  # parallel tasks have the same, a loop has them again
+    return task.id, task.name, kind, triggers, bool(task.writes), hidden, arg, source
+
+
+_TRIGGERS: dict[tuple[str, ...], tuple[str, ...]] = {}
 
 
 def _key(function: Any) -> int | None:
