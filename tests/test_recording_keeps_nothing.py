@@ -175,3 +175,25 @@ def test_a_fingerprint_changes_with_its_value(change):
 @pytest.mark.parametrize("value", [2**63, -(2**63) - 1, 10**30])
 def test_a_number_that_other_readers_cannot_hold_is_told_as_text(value):
     assert values.snapshot(value) == values.snapshot([value])[0] == {"$": "repr", "type": "int", "text": str(value)}
+
+
+class _Array:
+    def __eq__(self, other):
+        return self
+
+    def __bool__(self):
+        raise ValueError("the truth of an array is ambiguous")
+
+    __hash__ = None
+
+    def __repr__(self):
+        return "array"
+
+
+def test_what_was_returned_is_compared_by_fields_whatever_its_parts_think_of_equality():
+    assert values.same(AIMessage("a", id="1"), AIMessage("a", id="1"))
+    assert not values.same(AIMessage("a", id="1"), AIMessage("b", id="1"))
+    one, two = (AIMessage("a", id="1", additional_kwargs={"array": _Array()}) for _ in range(2))
+    assert not values.same(one, AIMessage("b", id="1", additional_kwargs={"array": _Array()}))
+    assert values.same(one, one)
+    assert isinstance(values.same(one, two), bool)
