@@ -1,13 +1,20 @@
 """Fixtures that need something outside Python, shared by all tests."""
 
 import os
+import signal
 import subprocess
 import tempfile
+import threading
 import uuid
 from pathlib import Path
 
 import pytest
 from _browser import chromium, lab, page  # noqa: F401 - one Chromium and one JupyterLab for all test files
+
+# A shell that starts this in the background lets it ignore Ctrl-C, and each process it starts, too: the tests that send
+# one would wait for nothing.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parent.parent
 _POSTGRES = ROOT / "scripts" / "postgres.sh"
