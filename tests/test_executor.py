@@ -274,6 +274,7 @@ def test_subgraphs_tell_where_they_stand():
         assert ex.finish().phase == "paused"
 
 
+@pytest.mark.slow
 def test_more_tasks_than_threads_move_all_the_same():
     names = tuple(f"n{i}" for i in range(5))
     graph, ran = parallel(InMemorySaver(), names=names)
@@ -611,6 +612,7 @@ def test_a_closed_run_writes_nothing_more(tmp_path, asynchronous, where):
         del stood
 
 
+@pytest.mark.slow
 @MODES
 def test_parallel_tasks_are_let_go_without_a_word(asynchronous, caplog, capfd):
     saver = InMemorySaver()

@@ -198,6 +198,7 @@ def test_a_pause_from_before_the_trace_is_not_guessed_at():
     assert trace.findings.codes == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 def test_random_graphs_used_at_random(asynchronous):
     from _oracle.actions import both

@@ -79,6 +79,7 @@ def test_a_trace_is_read_in_linear_time(shape):
         assert b <= TWICE * a, f"{name} of {shape}: {a:,} lines, then {b:,}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["one_long_run", "a_list_that_grows", "many_tasks"])
 def test_recording_is_linear_in_the_events(shape):
     """What the recorder adds to the lines that LangGraph itself runs in this thread."""
@@ -123,6 +124,7 @@ def writes(n):
     ]
 
 
+@pytest.mark.slow
 def test_a_trace_keeps_its_writes_not_the_state_of_each_step():
     once, twice = kept(lambda: talk(75)), kept(lambda: talk(150))
     assert twice <= TWICE * once
@@ -130,6 +132,7 @@ def test_a_trace_keeps_its_writes_not_the_state_of_each_step():
     assert twice <= 3 * kept(lambda: writes(150))
 
 
+@pytest.mark.slow
 def test_a_read_trace_is_as_small():
     def read(n):
         trace = talk(n)
@@ -146,6 +149,7 @@ def written(trace, path):
     return path.stat().st_size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["one_long_run", "a_list_that_grows", "many_questions", "many_subgraphs"])
 def test_a_file_takes_100_bytes_an_event_above_its_values(tmp_path, shape):
     trace = recorded(shape, 150)
@@ -161,6 +165,7 @@ def values_of(event):
         yield getattr(event, name, None)
 
 
+@pytest.mark.slow
 def test_a_file_is_written_as_a_stream(tmp_path):
     """What is held while it is written does not grow with the events."""
     trace = recorded("one_long_run", 100)

@@ -181,6 +181,7 @@ def test_threads_async_tests_and_one_trace_a_test(run):
     result.assert_outcomes(passed=3)
 
 
+@pytest.mark.slow
 def test_the_plugin_costs_no_import_of_langgraph(run):
     tests = "import sys\ndef test_it():\n    assert 'langgraph' not in sys.modules"
     run(tests, apart=True).assert_outcomes(passed=1)
