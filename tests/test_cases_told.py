@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from _stories import perform, runnable
 from packaging.version import Version
+from test_cases import newest
 
 from hitl_lab import scenarios
 from hitl_lab.answers import answers
@@ -14,9 +15,6 @@ from hitl_lab.tracing import events as ev
 from hitl_lab.tracing.recorder import record
 
 pytestmark = pytest.mark.versions
-newest = pytest.mark.skipif(
-    Version(version("langgraph")) < Version("1.2.24"), reason="what it holds came with a later LangGraph"
-)
 
 
 def traced(name, **how):

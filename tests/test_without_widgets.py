@@ -59,6 +59,7 @@ def texts(notebook):
     return [
         [o.get("text") or o.get("data", {}).get("text/plain") for o in cell.outputs]
         for cell in notebook.cells
+        # nbval leaves these out, too: what they print depends on whether a PostgreSQL server is there.
         if cell.cell_type == "code" and "nbval-ignore-output" not in cell.metadata.get("tags", ())
     ]
 

@@ -17,7 +17,7 @@ from hitl_lab.tracing.recorder import Recorder, Rows, new_write
 from hitl_lab.tracing.tasklog import Control, Handed, TaskLog, Write, held, mutated
 
 InfoData = tuple[str, str, str, tuple[str, ...], bool, bool, Any, int | None]
-"""The fields of an `events.TaskInfo`, in order; the last as `sources.key_of_function` gives it."""
+"""The fields of an `events.TaskInfo`, in order; the last is a key of `sources`."""
 
 # The kinds that a superstep has many of; their fields are told in order, see `recorder.FIELDS`. There `put` is bound to
 # a name before it is called: Python 3.11 is slow to call through an attribute of an instance.
@@ -307,7 +307,7 @@ class LoopObserver:
                 how, control = via, self.control[channel]
                 if control and via == "return":
                     how = "branch"
-                # Half of all writes carry None or a number: the common case without a call.
+                # None (what a branch writes) and numbers without a call.
                 kind = type(value)
                 if (value is None or (kind is int and _LEAST <= value < -_LEAST)) and self.recorder.redact is None:
                     taken = value

@@ -98,8 +98,8 @@ class Recorder:
         parent: Recorder | None = None,
     ) -> None:
         # The raw events that no event was made of yet, one after the other in one flat list: an event costs several
-        # times as much, so it is made when somebody asks; and a tuple kept for each made the garbage collector a
-        # quarter of the cost. Extending a list by a tuple needs no lock.
+        # times as much, so it is made when somebody asks, and a tuple kept for each would be one more object for the
+        # garbage collector to count. Extending a list by a tuple needs no lock.
         self._raw: list[Any] = []
         self._events: list[Event] = []
         self.redact = redact

@@ -58,7 +58,7 @@ def short_file(filename: str) -> str:
 _PLACES: list[Source] = []
 _KEYS: dict[Source, int] = {}
 # id(code) -> (that code, key by instruction). Looking a line up walks the code's line table, and hashing a code object
-# hashes all its constants: for each write that was a tenth of the cost. The code is held, so that its id stays its own.
+# hashes all its constants, at each write. The code is held, so that its id stays its own.
 _SEEN: dict[int, tuple[CodeType, dict[int, int]]] = {}
 
 

@@ -63,7 +63,7 @@ def check() -> None:
 
 @functools.cache
 def _installed(find: Callable[[str], str]) -> str:
-    # Reading the package's metadata took as long as recording six supersteps, at each record().
+    # Reading the package's metadata twice at each record() took 0.4 ms.
     return find("langgraph")
 
 
