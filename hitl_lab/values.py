@@ -52,7 +52,22 @@ def snapshot(value: Any) -> Any:
     kind = type(value)
     if (kind is str and len(value) <= STRING_LIMIT) or value is None or kind is bool:
         return value
+    # What most writes and the arguments of most sends are: a few numbers and words.
+    if kind is list:
+        if len(value) <= ITEMS_LIMIT and all(map(_as_it_is, value)):
+            return value.copy()
+    elif kind is dict and len(value) <= ITEMS_LIMIT and all(map(_as_it_is, value.values())) and all(map(_plain, value)):
+        return value.copy()
     return _Snapshot().take(value, 0)
+
+
+def _as_it_is(value: Any) -> bool:
+    kind = type(value)
+    return (kind is int and -_BIG <= value < _BIG) or (kind is str and len(value) <= STRING_LIMIT) or value is None
+
+
+def _plain(key: Any) -> bool:
+    return type(key) is str and key[:1] != "$" and len(key) <= 200
 
 
 class _Snapshot:
@@ -454,12 +469,8 @@ class _Kinds(dict[type, bool]):
         return known
 
 
-_is_leaf, _can_change = _Kinds(True).__getitem__, _Kinds(False).__getitem__
-
-
-def changeable(parts: Any) -> Any:
-    """Return an iterator of the parts that can change in place; without a loop of Python's own, for its speed."""
-    return compress(parts, map(_can_change, map(type, parts)))
+_is_leaf, can_change = _Kinds(True).__getitem__, _Kinds(False).__getitem__
+"""Whether values of a type can change in place: for `compress`, which picks such parts without a loop of Python's."""
 
 
 def _print(value: Any, budget: list[int]) -> Any:
@@ -486,7 +497,10 @@ def _print(value: Any, budget: list[int]) -> Any:
     return (
         what,
         tuple(map(id, compress(parts, map(_is_leaf, map(type, parts))))),
-        [0 if ((of := type(v)) is dict or of is list) and not v else _print(v, budget) for v in changeable(parts)],
+        [
+            0 if ((of := type(v)) is dict or of is list) and not v else _print(v, budget)
+            for v in compress(parts, map(can_change, map(type, parts)))
+        ],
     )
 
 

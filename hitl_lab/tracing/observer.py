@@ -5,7 +5,7 @@ LangGraph: the seams hand it plain arguments.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import is_
 from time import perf_counter
 from typing import Any
@@ -13,11 +13,11 @@ from typing import Any
 from hitl_lab import values
 from hitl_lab.tracing import events as ev
 from hitl_lab.tracing import sources
-from hitl_lab.tracing.recorder import Recorder, Rows, new_write
-from hitl_lab.tracing.tasklog import Control, Handed, TaskLog, Write, held, mutated
+from hitl_lab.tracing.recorder import COMMITTED_AND_PUT, Head, Recorder, Rows, new_write
+from hitl_lab.tracing.tasklog import Control, Handed, TaskLog, Write, fields_of, mutated, prints
 
 InfoData = tuple[str, str, str, tuple[str, ...], bool, bool, Any, int | None]
-"""The fields of an `events.TaskInfo`, in order; the last is a key of `sources`."""
+"""The fields of an `events.TaskInfo`, in order; the last is a key of `sources`, see `recorder.INFO`."""
 
 # The kinds that a superstep has many of; their fields are told in order, see `recorder.FIELDS`. There `put` is bound to
 # a name before it is called: Python 3.11 is slow to call through an attribute of an instance.
@@ -59,18 +59,16 @@ class LoopObserver:
         parent_task: str = "",
         special: frozenset[str] = frozenset(),
         is_control: Callable[[str], bool] = lambda _channel: False,
-        nothing: str = "",
         null_task: str = "",
         result: str = "",
     ) -> None:
         self.recorder, self.run, self.ns, self.parent_task = recorder, run, ns, parent_task
-        self.head = run, ns
+        self.control = Control(special, is_control)
+        self.head = Head(run, ns, self.control, frozenset())
         # Whether an event comes from the input or from a Command that stands in its place.
         self.given = "input"
         self.called = False  # whether tasks may give back what they were called for (the functional API)
-        self.special, self.nothing, self.null_task, self.result = special, nothing, null_task, result
-        self.control = Control(special, is_control)
-        self.untracked: frozenset[str] = frozenset()
+        self.special, self.null_task, self.result = special, null_task, result
         self.dropped: set[str] = set()  # channels of the writes that commit did not hand on
         self.logs: dict[str, TaskLog] = {}
         self.null = TaskLog("", "", None)
@@ -89,6 +87,10 @@ class LoopObserver:
         self.last_values: Any = None
         self.values_seen = False
         self.known_checkpoints: set[str] = set()
+
+    def knows(self, untracked: frozenset[str]) -> None:
+        """Take the names of the channels that no checkpoint holds."""
+        self.head = self.head._replace(untracked=untracked)
 
     def emit(self, made: type[ev.Event], **fields: Any) -> None:
         self.recorder.emit(made, self.run, self.ns, self.step, fields)
@@ -128,26 +130,26 @@ class LoopObserver:
 
     def changes(self, channels: Mapping[str, Any], updated: Iterable[str] | None) -> dict[str, Any]:
         """Return the change of each state channel since it was last read."""
-        names = channels if updated is None else updated
         out: dict[str, Any] = {}
-        for name in sorted(names):
-            if self.control[name] or name not in channels:
+        known, control, recorder = self.before, self.control, self.recorder
+        for name in sorted(channels if updated is None else updated):
+            if control[name] or name not in channels:
                 continue
             try:
                 now = channels[name].get()
             except Exception:
                 continue
-            before = self.before.get(name, _ABSENT)
+            before = known.get(name, _ABSENT)
             if type(now) is not list:
                 if now is not before:
-                    atom = type(now) is int and _LEAST <= now < -_LEAST and self.recorder.redact is None
-                    out[name] = {"set": now if atom else self.recorder.snap(name, now)}
-                    self.before[name] = now
+                    atom = type(now) is int and _LEAST <= now < -_LEAST and recorder.redact is None
+                    out[name] = {"set": now if atom else recorder.snap(name, now)}
+                    known[name] = now
                 continue
             delta = values.change(before, now, functools.partial(self.snap_again, name))
             if delta is not None:
                 out[name] = delta
-                self.before[name] = list(now)
+                known[name] = list(now)
         return out
 
     def snap_again(self, channel: str, value: Any) -> Any:
@@ -201,24 +203,33 @@ class LoopObserver:
         """Let go of everything live, but for what is still to come: the tasks of a graph that was cancelled are
         handed on, and the saver returns for them, after its loop was left.
         """
-        self.logs = {id: log for id, log in self.logs.items() if log.running and log.writes}
+        self.logs = {id: log for id, log in self.logs.items() if log.running and (log.rows or log.held)}
         self.before, self.last_values, self.null, self.parts = {}, None, TaskLog("", "", None), {}
 
     # ------------------------------------------------------------ tasks
 
-    def ticked(self, step: int, status: str, more: bool, tasks: Sequence[InfoData], live: Iterable[Any]) -> None:
+    def ticked(
+        self,
+        step: int,
+        status: str,
+        more: bool,
+        tasks: tuple[Any, ...],
+        logs: dict[str, TaskLog],
+        loaded: Iterable[tuple[TaskLog, Iterable[Write]]],
+    ) -> None:
+        """Take the tasks of a superstep, a log for each by its id, and those that have writes already.
+
+        tasks: the fields of one InfoData after the other; a tuple for each would be one more that is kept.
+        """
         try:
             recorder, run = self.recorder, self.run
-            self.step = step
-            self.logs, self.parts = {}, {}
-            for info, task in zip(tasks, live, strict=True):
-                id = info[0]
-                log = self.logs[id] = TaskLog(id, info[1], info[7])
+            self.step, self.logs, self.parts = step, logs, {}
+            for id in logs:
                 recorder.run_of_task[id] = run
-                if task.writes:
-                    self.adopt(log, task.writes, "reapplied")
+            for log, writes in loaded:
+                self.adopt(log, writes, "reapplied")
             put = recorder.put
-            put((TICKED, perf_counter(), self.head, step, tuple(tasks), status, more))
+            put((TICKED, perf_counter(), self.head, step, tasks, status, more))
         except Exception as exc:
             self.recorder.fail("ticked", exc)
 
@@ -228,17 +239,19 @@ class LoopObserver:
         return log
 
     @guarded
-    def pushed(self, info: InfoData, task: Any, parent: str, via: str) -> None:
+    def pushed(self, info: InfoData, log: TaskLog, writes: Collection[Write], parent: str, via: str) -> None:
         self.called = True
-        id = info[0]
-        if id in self.logs:
+        known = self.logs.get(log.id)
+        self.logs[log.id] = log
+        if known is not None:
+            if known is not log:  # its caller was tried again
+                log.held = tuple(known.pairs())
             return
-        log = self.logs[id] = TaskLog(id, info[1], info[7])
-        self.recorder.run_of_task[id] = self.run
-        if task.writes:
-            self.adopt(log, task.writes, "reapplied")
+        self.recorder.run_of_task[log.id] = self.run
+        if writes:
+            self.adopt(log, writes, "reapplied")
         told = ev.TaskInfo(*info[:-1], sources.by_key(info[-1]))
-        self.emit(ev.TaskPushed, task=id, info=told, parent=parent, via=via)
+        self.emit(ev.TaskPushed, task=log.id, info=told, parent=parent, via=via)
 
     def adopt(self, log: TaskLog, writes: Iterable[Write], via: str, fresh: bool = False) -> list[int]:
         """Give keys to the writes that no send made: handed back from the saver, from the cache, from a Command.
@@ -247,8 +260,9 @@ class LoopObserver:
         """
         stored: list[tuple[str, int]] | None = None
         keys: list[int] = []
+        known = log.by_identity()
         for write in list(writes):
-            key = log.keys.get(id(write))
+            key = known.get(id(write))
             if key is None and (key := log.key_of(write)) is None:
                 if write[0] in self.special:
                     continue
@@ -264,9 +278,8 @@ class LoopObserver:
 
     def tell_wrote(self, log: TaskLog, key: int, write: Write, via: str) -> None:
         channel, value = write
-        told = (log.id, log.name, key, channel, self.snap_parts(channel, value), via, self.control[channel], None)
-        put = self.recorder.put
-        put((WROTE, perf_counter(), self.head, self.step, *told, channel in self.untracked))
+        taken, put = self.snap_parts(channel, value), self.recorder.put
+        put((WROTE, perf_counter(), self.head, self.step, log.id, log.name, key, channel, taken, via, None))
 
     def snap_parts(self, channel: str, value: Any) -> Any:
         """Return the snapshot of a write, and remember those of the items of a list, for `snap_again`."""
@@ -277,62 +290,54 @@ class LoopObserver:
                     self.parts[id(item)] = values.whole_fingerprint(item), part
         return taken
 
-    def task_started(self, task: Any) -> None:
+    def task_started(self, log: TaskLog, state: Any) -> None:
         try:
-            log = self.logs.get(task.id)
-            if log is not None:
+            if self.logs.get(log.id) is log:
                 log.running = True
-                if self.recorder.mutations:
-                    log.input = held(task.input)
-                put = self.recorder.put
+                recorder = self.recorder
+                if recorder.mutations:
+                    fields = state if type(state) is dict else fields_of(state)
+                    if fields is not None:
+                        log.input = dict(fields), prints(fields)
+                put = recorder.put
                 put((TASK_STARTED, perf_counter(), self.head, self.step, log.id, log.name))
         except Exception as exc:
             self.recorder.fail("task_started", exc)
 
-    def sent(self, task: Any, writes: Sequence[Write], via: str, source: int | None) -> None:
+    def sent(self, log: TaskLog, writes: Collection[Write], via: str, source: int | None) -> None:
         try:
-            log = self.logs.get(task.id)
-            if log is None:
+            if self.logs.get(log.id) is not log:
                 return
-            if len(task.writes) < len(log.writes) + len(writes):
-                self.look_for_retry(log, task.writes, len(writes))
-            if source is None:
-                source = log.source
+            recorder = self.recorder
+            whole = recorder.redact is None
+            in_place = not log.held and len(log.live) == len(log.rows) + len(writes)
+            if not in_place:
+                self.look_for_retry(log, len(writes))
+                in_place = log.in_place(len(writes))
             for write in writes:
                 channel, value = write
-                if channel == self.nothing:
-                    continue
-                log.writes.append(write)
-                log.keys[id(write)] = key = new_write()
-                how, control = via, self.control[channel]
-                if control and via == "return":
-                    how = "branch"
+                key = new_write()
+                if in_place:
+                    log.rows += (key,)
+                else:
+                    log.add(write, key)
                 # None (what a branch writes) and numbers without a call.
-                kind = type(value)
-                if (value is None or (kind is int and _LEAST <= value < -_LEAST)) and self.recorder.redact is None:
+                if whole and (value is None or (type(value) is int and _LEAST <= value < -_LEAST)):
                     taken = value
                 else:
                     taken = self.snap_parts(channel, value)
-                put = self.recorder.put
-                put(
-                    (
-                        WROTE, perf_counter(), self.head, self.step,
-                        log.id, log.name, key, channel, taken, how, control, source, channel in self.untracked,
-                    )
-                )  # fmt: skip
+                put = recorder.put  # anew: a listener may have stopped at the last one, and the recorder been closed
+                put((WROTE, perf_counter(), self.head, self.step, log.id, log.name, key, channel, taken, via, source))
         except Exception as exc:
             self.recorder.fail("sent", exc)
 
-    def look_for_retry(self, log: TaskLog, now: Any, new: int, why: str = "retry") -> None:
-        # run_with_retry empties task.writes before each attempt, and when a node is out of time; nothing else does.
-        if not log.writes or len(now) >= len(log.writes) + new:
-            return
-        there = {id(w) for w in list(now)}
-        gone = tuple(log.keys[id(w)] for w in log.writes if id(w) not in there)
-        if gone:
-            log.writes = [w for w in log.writes if id(w) in there]
-            log.keys = {id(w): log.keys[id(w)] for w in log.writes}
-            self.emit(ev.Retried, task=log.id, name=log.name, cleared=gone, why=why)
+    def look_for_retry(self, log: TaskLog, new: int = 0, why: str = "retry") -> None:
+        """Tell that `task.writes` was emptied, if it was: it is shorter then than what is known and `new` ones."""
+        # run_with_retry empties it before each attempt, and when a node is out of time; nothing else does.
+        cleared = log.keys()
+        if cleared and len(log.live) < len(cleared) + new:
+            log.forget()
+            self.emit(ev.Retried, task=log.id, name=log.name, cleared=cleared, why=why)
 
     @guarded
     def interrupt_called(self, task: Any, index: int, value: Any, answered: bool, source: int | None) -> None:
@@ -352,20 +357,20 @@ class LoopObserver:
 
     def task_ended(
         self,
-        task: Any,
+        log: TaskLog,
+        state: Any,
         outcome: str,
         error: str | None,
         interrupts: tuple[ev.InterruptInfo, ...],
         source: int | None,
     ) -> None:
         try:
-            log = self.logs.get(task.id)
-            if log is None:
+            if self.logs.get(log.id) is not log:
                 return
-            if len(task.writes) < len(log.writes):
-                why = "timeout" if error and error.startswith("NodeTimeoutError") else "retry"
-                self.look_for_retry(log, task.writes, 0, why)
-            changed = mutated(log.input, task.input) if log.input is not None else ()
+            if len(log.live) < len(log.rows) or log.held:
+                self.look_for_retry(log, 0, "timeout" if error and error.startswith("NodeTimeoutError") else "retry")
+            before = log.input
+            changed = () if before is None else mutated(before, state)
             log.input = None
             put = self.recorder.put
             put(
@@ -379,55 +384,68 @@ class LoopObserver:
 
     # ------------------------------------------------------------ writes on their way
 
-    def handing(self, task_id: str, writes: Sequence[Write], checkpoint: str, to_saver: bool, cached: bool) -> Handed:
+    def handing(self, task_id: str, writes: Collection[Write], checkpoint: str, to_saver: bool, cached: bool) -> Handed:
         """Note that the loop's put_writes is called, before it does anything: the saver may come back meanwhile."""
         log = self.logs.get(task_id)
         rows: Rows | None = None
         try:
             if log is None:
-                log = self.null
+                log, writes = self.null, list(writes)
                 self.recognise(writes)
+            elif writes is log.live and not log.held and len(writes) == len(log.rows):
+                rows = log.rows
             else:
-                rows = tuple(map(log.keys.get, map(id, writes)))
+                writes = list(writes)
+                rows = tuple(map(log.by_identity().get, map(id, writes)))
                 if None in rows:
                     rows = None
         except Exception as exc:
             self.recorder.fail("handing", exc)
-        call: Handed = (log or self.null, rows, list(writes), checkpoint, self.step, to_saver, cached)
+        call: Handed = (log or self.null, rows, writes, checkpoint, self.step, to_saver, cached)
         if to_saver:
             self.at_saver[task_id, checkpoint] = call
         return call
 
     def committed(self, task: Any, outcome: str, calls: Sequence[Handed], where: int | None) -> None:
+        """Take what `commit` did with a task, and then each of its calls of the loop's put_writes."""
+        recorder = self.recorder
         try:
             log = self.logs.get(task.id)
-            if log is None:
-                return
-            log.running = False
-            now = task.writes
-            if len(now) < len(log.writes):
-                self.look_for_retry(log, now, 0)
-            keys = tuple(map(log.keys.get, map(id, now)))
-            dropped: tuple[int, ...] = ()
-            if len(calls) == 1 and calls[0][1] == keys:
-                handed = keys = calls[0][1]  # one object for both: the garbage collector counts them
-            else:
-                if None in keys:
-                    keys = tuple(self.adopt(log, now, "unseen"))
-                handed = tuple(row for call in calls for row in self.rows(call))
-                kept = {row if type(row) is int else row[1] for row in handed}
-                dropped = tuple(key for key in keys if key not in kept)
-                if dropped:
-                    self.dropped.update(write[0] for write in log.writes if log.keys.get(id(write)) in dropped)
-            put = self.recorder.put
-            put(
-                (
-                    COMMITTED, perf_counter(), self.head, self.step,
-                    log.id, log.name, outcome, keys, handed, dropped, where,
-                )
-            )  # fmt: skip
+            if log is not None:
+                log.running = False
+                if len(calls) == 1:
+                    known, rows, writes, checkpoint, _, to_saver, cached = calls[0]
+                    pending = recorder.pending
+                    whole = rows and known is log and writes is log.live and len(writes) == len(rows)
+                    if whole and log.id not in pending:  # all that it wrote went on, for the first time
+                        pending[log.id] = rows
+                        put = recorder.put
+                        put(
+                            (
+                                COMMITTED_AND_PUT, perf_counter(), self.head, self.step,
+                                log.id, log.name, outcome, rows, where, checkpoint, to_saver, cached,
+                            )
+                        )  # fmt: skip
+                        return
+                self.committed_in_part(log, task.writes, outcome, calls, where)
         except Exception as exc:
-            self.recorder.fail("committed", exc)
+            recorder.fail("committed", exc)
+        for call in calls:
+            self.put_writes(call)
+
+    def committed_in_part(
+        self, log: TaskLog, now: Collection[Write], outcome: str, calls: Sequence[Handed], where: int | None
+    ) -> None:
+        self.look_for_retry(log)
+        keys = tuple(self.adopt(log, now, "unseen"))
+        handed = tuple(row for call in calls for row in self.rows(call))
+        kept = {row if type(row) is int else row[1] for row in handed}
+        dropped = tuple(key for key in keys if key not in kept)
+        if dropped:
+            self.dropped.update(write[0] for write, key in log.pairs() if key in dropped)
+        put = self.recorder.put
+        told = (log.id, log.name, outcome, keys, handed, dropped, where)
+        put((COMMITTED, perf_counter(), self.head, self.step, *told))
 
     def rows(self, call: Handed) -> Rows:
         """Return the rows of a call of put_writes."""
@@ -442,7 +460,7 @@ class LoopObserver:
         """Let the null task know a node's own writes that are handed over in its name."""
         for write in writes:
             key = next((k for known in self.logs.values() if (k := known.key_of(write)) is not None), None)
-            if key is not None and id(write) not in self.null.keys:
+            if key is not None and self.null.key_of(write) is None:
                 self.null.add(write, key)
 
     @guarded
@@ -451,7 +469,8 @@ class LoopObserver:
         log = self.logs[task.id]
         self.adopt(log, task.writes, "unseen")
         for write in writes:
-            self.null.add(write, log.keys[id(write)])
+            if (key := log.key_of(write)) is not None:
+                self.null.add(write, key)
 
     def put_writes(self, call: Handed) -> None:
         try:
@@ -493,7 +512,9 @@ class LoopObserver:
             if call is None:  # a saver that is called by another way
                 call = (self.logs.get(task_id) or self.null, None, writes, checkpoint or "", self.step, True, False)
             log, rows, known, _, step, _, _ = call
-            if rows is None or len(writes) != len(known) or not all(map(is_, writes, known)):
+            if rows is None or (
+                writes is not known and (len(writes) != len(known) or not all(map(is_, writes, known)))
+            ):
                 # The loop gives the saver other tuples: without untracked ones, with the null task's earlier ones.
                 rows = self.rows((log, None, list(writes), "", step, True, False))
             put = self.recorder.put
@@ -516,17 +537,21 @@ class LoopObserver:
     ) -> None:
         try:
             keys: list[int] = []
+            logs = self.logs
             for task in tasks:
                 writes = task.writes
                 if not writes:
                     continue
-                log = self.logs.get(getattr(task, "id", ""))
+                log = logs.get(getattr(task, "id", ""))
                 if log is None:
                     log = self.null
                     log.id, log.name = null_id(checkpoint), ""
                     keys += self.adopt(log, [w for w in writes if w[0] not in self.special], self.given)
                     continue
-                known = list(map(log.keys.get, map(id, writes)))
+                if writes is log.live and not log.held and len(writes) == len(log.rows) and not self.called:
+                    keys += log.rows
+                    continue
+                known = list(map(log.by_identity().get, map(id, writes)))
                 if self.called or None in known:
                     known = self.adopt(log, [w for w in writes if w[0] != self.result], "cache")
                 keys += known
@@ -550,7 +575,7 @@ class LoopObserver:
             known = parent if parent in self.known_checkpoints else None
             self.known_checkpoints.add(id)
             self.made_in[id] = self.step
-            if self.null.id or self.null.writes:
+            if self.null.id or self.null.held:
                 self.null = TaskLog("", "", None)
             put = self.recorder.put
             put((CHECKPOINT_CREATED, perf_counter(), self.head, self.step, id, known, source, to_saver))

@@ -8,8 +8,8 @@ import itertools
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hitl_lab import values
 from hitl_lab._steady import collector_paused
@@ -46,11 +46,24 @@ CURRENT = _Current()
 done-callbacks and pool threads where it is not visible, so they hold the recorder as an attribute."""
 
 Raw = tuple[Any, ...]
-"""What happened, before an event is made of it: (kind, perf_counter(), (run, ns), step, *the fields of FIELDS).
+"""What happened, before an event is made of it: (kind, perf_counter(), (run, ns) or Head, step, *the fields of FIELDS).
 
-Rows are keys of writes or plain tuples in there, tasks are plain tuples, and places in source files are keys
-(`sources.key_of_frame`).
+Rows are keys of writes or plain tuples in there, tasks are the fields of each in one tuple, and places in source files
+are keys (`sources.key_of_frame`).
 """
+
+
+class Head(NamedTuple):
+    """What all events of one observer have in common, and how it tells what a channel is.
+
+    control: by channel, whether it is one of LangGraph's own. untracked: channels that no checkpoint holds.
+    """
+
+    run: int
+    ns: tuple[str, ...]
+    control: Mapping[str, bool]
+    untracked: frozenset[str]
+
 
 Rows = tuple[Any, ...]
 """Rows that stand for writes: each the key of a write of the event's own task, or the fields of an `events.Row`."""
@@ -66,12 +79,34 @@ FIELDS = {
     kind: tuple(n for n in made.__dataclass_fields__ if n not in Event.__dataclass_fields__)
     for kind, made in KINDS.items()
 }
+# The fields that are told of each write; what else an event says of it follows from the channel.
+FIELDS["wrote"] = ("task", "name", "write", "channel", "value", "via", "source")
+COMMITTED_AND_PUT = "commit and put_writes"
+"""Stands for the two events in one, when all that a task wrote went on: by far most often."""
+FIELDS[COMMITTED_AND_PUT] = ("task", "name", "outcome", "rows", "where", "checkpoint", "to_saver", "cached")
 _HEAD = 4
+INFO = len(TaskInfo.__dataclass_fields__)
+"""How many fields stand for one task among those of a tick."""
 # Kinds whose fields come by name, as one dict: those that are rare.
 _NAMED = {f"{kind} by name": kind for kind in KINDS}
 new_write = itertools.count(1).__next__
 """Return a key for a write, unique in the process."""
 _run_keys = itertools.count(1)
+
+
+def _complete(fields: dict[str, Any], head: Head) -> None:
+    """Add to a write's fields what its channel is."""
+    channel = fields["channel"]
+    fields["control"], fields["untracked"] = head.control[channel], channel in head.untracked
+    if fields["control"] and fields["via"] == "return":
+        fields["via"] = "branch"
+
+
+def _two(fields: dict[str, Any]) -> dict[str, Any]:
+    """Leave in the fields of COMMITTED_AND_PUT those of `put_writes`, and return those of `commit`."""
+    rows = fields["rows"]
+    more = {name: fields.pop(name) for name in ("outcome", "where")}
+    return {"task": fields["task"], "name": fields["name"], "writes": rows, "handed": rows, **more}
 
 
 def _nothing(raw: Raw) -> None:
@@ -231,11 +266,11 @@ class Recorder:
                 self._make()
 
     def _make(self) -> None:
-        raw, made, at = self._raw, self._events, 0
+        raw, at = self._raw, 0
         upto = len(raw)  # other threads may go on
         try:
             while at < upto:
-                kind, told, (run, ns), step = raw[at : at + _HEAD]
+                kind, told, head, step = raw[at : at + _HEAD]
                 at += _HEAD
                 if kind in _NAMED:
                     kind, fields = _NAMED[kind], dict(raw[at])
@@ -244,21 +279,31 @@ class Recorder:
                     names = FIELDS[kind]
                     fields = dict(zip(names, raw[at : at + len(names)], strict=True))
                     at += len(names)
-                for name in _PLAIN[kind]:
-                    if name in fields:
-                        fields[name] = self._part(name, fields)
-                event = KINDS[kind](n=len(made) + 1, t=told - self._start, run=run, ns=ns, step=step, **fields)
-                made.append(event)
-                if type(event) is Wrote:
-                    self._writes[event.write] = event
+                    if kind == "wrote":
+                        _complete(fields, head)
+                    elif kind == COMMITTED_AND_PUT:
+                        commit, kind = _two(fields), "put_writes"
+                        self._add("commit", told, head, step, commit)
+                self._add(kind, told, head, step, fields)
         finally:
             del raw[:at]
+
+    def _add(self, kind: str, told: float, head: Any, step: int | None, fields: dict[str, Any]) -> None:
+        for name in _PLAIN[kind]:
+            if name in fields:
+                fields[name] = self._part(name, fields)
+        made = self._events
+        event = KINDS[kind](n=len(made) + 1, t=told - self._start, run=head[0], ns=head[1], step=step, **fields)
+        made.append(event)
+        if type(event) is Wrote:
+            self._writes[event.write] = event
 
     def _part(self, name: str, fields: dict[str, Any]) -> Any:
         """Return what stands for a field of plain data in an event."""
         given = fields[name]
         if name == "tasks":
-            return tuple(TaskInfo(*info[:-1], sources.by_key(info[-1])) for info in given)
+            infos = (given[at : at + INFO] for at in range(0, len(given), INFO))
+            return tuple(TaskInfo(*info[:-1], sources.by_key(info[-1])) for info in infos)
         if type(given) is int:
             return sources.by_key(given)
         if name in ("rows", "handed"):
@@ -285,13 +330,16 @@ class Recorder:
         if self.parent is not None:
             self.parent.put(raw)
         with self._lock:
+            known = len(self._events)
             self._raw.extend(raw)
             self._make()
-            event = self._events[-1]
-            fault = self._tell_sinks(event) if self._sinks else None
-        if fault is not None:
+            new = self._events[known:]
+            faults = [fault for event in new if self._sinks and (fault := self._tell_sinks(event)) is not None]
+        for fault in faults:
             self.note(f"A listener was removed: {fault}")
-        if self._on_event is not None:
+        for event in new:
+            if self._on_event is None:
+                break
             try:
                 self._on_event(event)
             except Exception as exc:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Collection
+from itertools import compress
 from operator import is_
 from typing import Any
 
@@ -10,7 +12,7 @@ from hitl_lab import values
 from hitl_lab.tracing.recorder import Rows
 
 Write = tuple[str, Any]
-Handed = tuple["TaskLog", Rows | None, list[Write], str, int | None, bool, bool]
+Handed = tuple["TaskLog", Rows | None, Collection[Write], str, int | None, bool, bool]
 """One call of the loop's put_writes: (log, rows, writes, checkpoint, step, to_saver, cached).
 
 log: of the task it is for; of the null task if no tick planned it. rows: None if not each write had its key by then.
@@ -31,71 +33,104 @@ class Control(dict[str, bool]):
 
 
 class TaskLog:
-    """What is known of one task while its superstep is open: the write tuples it made and their keys.
+    """What is known of one task while its superstep is open: its writes and their keys.
 
-    The tuples are held, so that their identity stands for them until the step ends.
+    `live` is `task.writes` itself. As long as it grows by what was told and nothing else, position says which write is
+    whose: `rows[i]` is the key of `live[i]`, and who hands `live` on hands all of them on. That takes no look at the
+    writes. What does not fit (rows of an earlier run, a send from two threads at once) is in `held`, each write tuple
+    with its key; held, so that its identity stands for it until the superstep ends.
+
+    Threads: `in_place` is true for one sender at a time, whose writes are all that `rows` lacks, so they are at the end
+    of `live`, wherever else is sent from in between.
     """
 
-    __slots__ = ("id", "input", "keys", "name", "running", "source", "writes")
+    __slots__ = ("held", "id", "input", "live", "name", "rows", "running", "source")
 
-    def __init__(self, id: str, name: str, source: int | None) -> None:
-        self.id, self.name, self.source = id, name, source
-        self.writes: list[Write] = []
-        self.keys: dict[int, int] = {}
+    def __init__(self, id: str, name: str, source: int | None, live: Collection[Write] = ()) -> None:
+        self.id, self.name, self.source, self.live = id, name, source, live
+        # Tuples, the empty one shared: LangGraph's threads leave tasks, and so this, to the garbage collector.
+        self.rows: tuple[int, ...] = ()
+        self.held: tuple[tuple[Write, int], ...] | list[tuple[Write, int]] = ()
         self.input: Held | None = None
         self.running = False  # from its start to its commit
 
+    def in_place(self, new: int = 0) -> bool:
+        """Whether position tells the writes apart, now that `live` has grown by `new` of them."""
+        return not self.held and len(self.live) == len(self.rows) + new
+
     def add(self, write: Write, key: int) -> None:
-        self.writes.append(write)
-        self.keys[id(write)] = key
+        """Know a write by its identity."""
+        if type(self.held) is tuple:
+            with _LOCK:
+                if type(self.held) is tuple:
+                    self.held = list(self.held)
+        self.held.append((write, key))
+
+    def pairs(self) -> list[tuple[Write, int]]:
+        """Return the writes that are known, each with its key."""
+        return [*zip(self.live, self.rows, strict=False), *self.held]
+
+    def keys(self) -> tuple[int, ...]:
+        """Return the keys of the writes that are known."""
+        return (*self.rows, *(key for _, key in self.held))
+
+    def by_identity(self) -> dict[int, int]:
+        """Return the key of each write by the identity of its tuple."""
+        return {id(write): key for write, key in self.pairs()}
 
     def key_of(self, write: Write) -> int | None:
-        key = self.keys.get(id(write))
-        if key is not None:
-            return key
+        """Return the key of a write, whose tuple may be another one by now; None if it is not known."""
+        pairs = self.pairs()
+        for known, key in pairs:
+            if known is write:
+                return key
         # LangGraph rebuilt the tuple (pending writes are stored with their task id): same channel, same object.
-        for known in self.writes:
+        for known, key in pairs:
             if known[0] == write[0] and known[1] is write[1]:
-                return self.keys[id(known)]
+                return key
         return None
+
+    def forget(self) -> None:
+        """Know no write any more."""
+        self.rows, self.held = (), ()
+
+
+_LOCK = threading.Lock()
 
 
 Held = tuple[dict[Any, Any], list[Any]]
 """The values of a state as they were, which keeps them, and the prints of those that can change in place."""
 
 
-def _fields(state: Any) -> dict[Any, Any] | None:
-    fields = state if type(state) is dict else getattr(state, "__dict__", None)
+def fields_of(state: Any) -> dict[Any, Any] | None:
+    """Return the named fields of a state that is no dict, None if it has none."""
+    fields = getattr(state, "__dict__", None)
     return fields if type(fields) is dict else None
 
 
-def _print(value: Any) -> Any:
-    # Most lists of a small state are empty at first.
-    return 0 if type(value) is list and not value else values.fingerprint(value)
+def prints(fields: dict[Any, Any]) -> list[Any]:
+    """Return the prints of the values that can change in place, in their order.
 
-
-def _prints(fields: dict[Any, Any]) -> list[Any]:
-    # Text and numbers cannot change in place: for them being the same object says all.
-    return list(map(_print, values.changeable(fields.values())))
-
-
-def held(state: Any) -> Held | None:
-    """Return what tells later whether a state was changed in place, None if it has no named fields."""
-    fields = state if type(state) is dict else _fields(state)
-    return None if fields is None else (dict(fields), _prints(fields))
+    For text and numbers being the same object says all. Most lists of a small state are empty: 0.
+    """
+    out = []
+    parts = fields.values()
+    for value in compress(parts, map(values.can_change, map(type, parts))):
+        out.append(0 if type(value) is list and not value else values.fingerprint(value))  # noqa: PERF401 - a call more
+    return out
 
 
 def mutated(before: Held, state: Any) -> tuple[str, ...]:
     """Return the keys changed in place, and "key=" for those that were assigned anew on the state object."""
-    were, prints = before
-    now = state if type(state) is dict else _fields(state) or {}
+    were, printed = before
+    now = state if type(state) is dict else fields_of(state) or {}
     if (
         now.keys() == were.keys()
         and all(map(is_, now.values(), were.values()))
-        and (not prints or prints == _prints(now))
+        and (not printed or printed == prints(now))
     ):
         return ()
-    then = iter(prints)
+    then = iter(printed)
     old = {k: None if type(v) in values.LEAVES else next(then) for k, v in were.items()}
     out = []
     for key in {**were, **now}:
@@ -103,6 +138,6 @@ def mutated(before: Held, state: Any) -> tuple[str, ...]:
             continue
         if key not in were or key not in now or were[key] is not now[key]:
             out.append(f"{key}=")
-        elif old[key] is not None and _print(now[key]) != old[key]:
+        elif old[key] is not None and prints({key: now[key]}) != [old[key]]:
             out.append(key)
     return tuple(out)

@@ -51,7 +51,8 @@ def loop_apply_writes(original: Callable[..., Any]) -> Callable[..., Any]:
         except BaseException as exc:
             loop.observer.half_applied(where, channels, values.error_text(exc))
             raise
-        loop.observer.applied(where, loop.checkpoint["id"], tasks, channels, updated_channels(out))
+        updated = out if type(out) is set else updated_channels(out)
+        loop.observer.applied(where, loop.checkpoint["id"], tasks, channels, updated)
         return out
 
     return apply_writes
@@ -69,7 +70,7 @@ def watch_put_writes(loop: Any, put_writes: Callable[..., Any]) -> Callable[...,
 
     checkpoint_id = K.CONFIG_KEY_CHECKPOINT_ID
 
-    def tell(args: tuple[Any, ...], kwargs: dict[str, Any], error: str | None) -> None:
+    def tell(error: str | None, *args: Any, **kwargs: Any) -> None:
         if len(args) < 3:
             named = dict(zip(("config", "writes", "task_id"), args, strict=False)) | kwargs
             args = (named["config"], named["writes"], named["task_id"])
@@ -84,9 +85,9 @@ def watch_put_writes(loop: Any, put_writes: Callable[..., Any]) -> Callable[...,
             try:
                 out = await put_writes(*args, **kwargs)
             except BaseException as exc:
-                tell(args, kwargs, values.error_text(exc))
+                tell(values.error_text(exc), *args, **kwargs)
                 raise
-            tell(args, kwargs, None)
+            tell(None, *args, **kwargs)
             return out
 
         return awatched
@@ -98,9 +99,12 @@ def watch_put_writes(loop: Any, put_writes: Callable[..., Any]) -> Callable[...,
         try:
             out = put_writes(*args, **kwargs)
         except BaseException as exc:
-            tell(args, kwargs, values.error_text(exc))
+            tell(values.error_text(exc), *args, **kwargs)
             raise
-        tell(args, kwargs, None)
+        if kwargs or len(args) < 3:
+            tell(None, *args, **kwargs)
+        else:
+            observer.saver_put_writes(args[2], args[1], args[0][CONF].get(checkpoint_id), None)
         return out
 
     return watched

@@ -30,13 +30,16 @@ from hitl_lab.tracing.seams.names import (
     StreamProtocol,
     local,
 )
-from hitl_lab.tracing.seams.runner import COMMIT, kept_updates, line_in_commit
+from hitl_lab.tracing.seams.runner import kept_updates, line_in_commit
 from hitl_lab.tracing.seams.tasks import Send, info_of, instrument, task_here
-from hitl_lab.tracing.sources import key_of_frame
 
 
 class Traced:
-    """What the sync and the async traced loop share; hooks in the order in which they are called."""
+    """What the sync and the async traced loop share; hooks in the order in which they are called.
+
+    Those that run in each superstep pass on arguments that this LangGraph does not have only if there are any: to pack
+    and unpack none costs more than the rest of a call.
+    """
 
     observer: LoopObserver
     call = Call("invoke", None)
@@ -48,7 +51,7 @@ class Traced:
     kept: tuple[tuple[str, Any], ...] = ()
     gates: Any = None
     strand = ""
-    writes_are_saved = False
+    writes_are_saved = checkpoints_are_saved = False
     _tick_due = _applied_early = False
 
     def begin_tracing(self: Any, recorder: Recorder | None, nested: Send | None, frame: Any) -> None:
@@ -70,6 +73,11 @@ class Traced:
         if self.checkpointer_put_writes is not None:
             self.checkpointer_put_writes = watch_put_writes(self, self.checkpointer_put_writes)
             self.writes_are_saved = getattr(self, "durability", "") != "exit"
+        self.checkpoints_are_saved = (
+            self._checkpointer_put_after_previous is not None and getattr(self, "durability", "") != "exit"
+        )
+        # The places of the nodes' functions, by name, as far as they were looked up.
+        self.sources_of_nodes: dict[str, int | None] = {}
         self.gates = self.observer.recorder.gates
         if self.gates is not None:
             self.strand = parent or task_here()
@@ -105,7 +113,7 @@ class Traced:
         observer, conf = self.observer, self.config[CONF]
         if observer.started:
             return
-        observer.untracked = untracked(self.channels)
+        observer.knows(untracked(self.channels))
         command = None
         if isinstance(self.input, Command):
             observer.given = "command"
@@ -139,30 +147,28 @@ class Traced:
         observer.begin(made, self.channels, input=self.input, command=command, **common)
 
     def tick(self: Any, *args: Any, **kwargs: Any) -> bool:
+        more = False
         try:
-            more = super().tick(*args, **kwargs)
-        except BaseException:
-            self.tell_tick(False)
+            more = super().tick(*args, **kwargs) if args or kwargs else super().tick()
+        finally:
+            observer = self.observer
+            try:
+                infos, logs, loaded = [], {}, []
+                for task in list(getattr(self, "tasks", {}).values()):
+                    info = info_of(self, task)
+                    infos += info
+                    log = logs[info[0]] = instrument(observer, task, info)
+                    if info[4]:
+                        loaded.append((log, task.writes))
+                observer.ticked(self.step, self.status, more, tuple(infos), logs, loaded)
+            except Exception as exc:
+                observer.recorder.fail("tick", exc)
             if self.gates is not None:
                 self.stand_after_tick()
-            raise
-        self.tell_tick(more)
-        if self.gates is not None:
-            self.stand_after_tick()
         return more
 
     def stand_after_tick(self: Any) -> None:
         self.gates.stand("tick", self.strand, self.observer.ns)
-
-    def tell_tick(self: Any, more: bool) -> None:
-        try:
-            tasks = getattr(self, "tasks", {})
-            observer, tasks = self.observer, list(tasks.values())
-            observer.ticked(self.step, self.status, more, [info_of(self, task) for task in tasks], tasks)
-            for task in tasks:
-                instrument(observer, task)
-        except Exception as exc:
-            self.observer.recorder.fail("tick", exc)
 
     def accept_push(self: Any, task: Any, *args: Any, **kwargs: Any) -> Any:
         return self.tell_push(super().accept_push(task, *args, **kwargs), task, "call")
@@ -176,33 +182,38 @@ class Traced:
     def tell_push(self: Any, pushed: Any, parent: Any, via: str) -> Any:
         if pushed is not None:
             try:
-                self.observer.pushed(info_of(self, pushed), pushed, parent.id, via)
-                instrument(self.observer, pushed)
+                info = info_of(self, pushed)
+                self.observer.pushed(info, instrument(self.observer, pushed, info), pushed.writes, parent.id, via)
             except Exception as exc:
                 self.observer.recorder.fail("accept_push", exc)
             if self.gates is not None and not pushed.writes:
                 self.gates.pushed(self.strand if via == "error_handler" else parent.id, pushed.id, pushed.name)
         return pushed
 
-    def put_writes(self: Any, task_id: str, writes: Any, *args: Any, **kwargs: Any) -> None:
+    def put_writes(self: Any, task_id: str, writes: Any, **kwargs: Any) -> None:
         cached = bool(kwargs and kwargs.get("cached"))
         call = self.observer.handing(task_id, writes, self.checkpoint["id"], self.writes_are_saved, cached)
         commit = local.__dict__.get("commit")
-        if commit is not None and commit.loop is self:
-            commit.calls.append(call)
-            if commit.line is None:
-                frame = sys._getframe(1)
-                commit.line = key_of_frame(frame) if frame.f_code is COMMIT else line_in_commit(frame)
+        if commit is not None and commit[0] is self:
+            if commit[1] is None:
+                commit[1] = line_in_commit(sys._getframe(1))
+            commit.append(call)
         else:
             self.observer.put_writes(call)
-        super().put_writes(task_id, writes, *args, **kwargs)
+        if kwargs:
+            super().put_writes(task_id, writes, **kwargs)
+        else:
+            super().put_writes(task_id, writes)
 
     def after_tick(self: Any, *args: Any, **kwargs: Any) -> Any:
         if self.interrupt_after:  # the tasks of the next superstep take their place in there
             self.just_ran = tuple(self.tasks.values())
-        stack = enter(self, "after_tick")
+        stack = local.__dict__.get("stack")  # as `enter` does, without a call
+        if stack is None:
+            stack = local.stack = []
+        stack.append((self, "after_tick"))
         try:
-            out = super().after_tick(*args, **kwargs)
+            out = super().after_tick(*args, **kwargs) if args or kwargs else super().after_tick()
         finally:
             stack.pop()
         if self.gates is not None:
@@ -217,11 +228,13 @@ class Traced:
             return super()._put_checkpoint(metadata, *args, **kwargs)
         observer, old = self.observer, self.checkpoint["id"]
         observer.step = self.step  # now: the saver may come back before the loop has made its next move
-        out = super()._put_checkpoint(metadata, *args, **kwargs)
+        if args or kwargs:
+            out = super()._put_checkpoint(metadata, *args, **kwargs)
+        else:
+            out = super()._put_checkpoint(metadata)
         new = self.checkpoint["id"]
         if new != old:
-            saves = self._checkpointer_put_after_previous is not None and getattr(self, "durability", "") != "exit"
-            observer.checkpoint(new, old, str(metadata.get("source", "")), saves)
+            observer.checkpoint(new, old, str(metadata.get("source", "")), self.checkpoints_are_saved)
         return out
 
     def _suppress_interrupt(self: Any, exc_type: Any, exc: Any, traceback: Any) -> Any:

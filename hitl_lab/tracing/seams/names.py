@@ -32,6 +32,7 @@ _NEEDED: dict[str, tuple[str, ...]] = {
         "ERROR", "NO_WRITES", "RETURN", "NULL_TASK_ID", "TASKS", "NS_SEP",
     ),
     "langgraph.pregel.protocol": ("StreamProtocol",),
+    "langgraph.pregel._write": ("ChannelWrite.do_write",),
     "langgraph.channels.untracked_value": ("UntrackedValue",),
     "langgraph.errors": ("GraphInterrupt", "GraphBubbleUp"),
     "langgraph.types": ("Command", "interrupt"),
@@ -93,6 +94,7 @@ from langgraph.errors import GraphBubbleUp, GraphInterrupt  # noqa: E402
 from langgraph.pregel import _loop as L  # noqa: E402
 from langgraph.pregel import _runner as R  # noqa: E402
 from langgraph.pregel import main as M  # noqa: E402
+from langgraph.pregel._write import ChannelWrite  # noqa: E402
 from langgraph.pregel.protocol import StreamProtocol  # noqa: E402
 from langgraph.types import Command, interrupt  # noqa: E402
 
@@ -126,7 +128,6 @@ def is_control(channel: str) -> bool:
 KNOWN: dict[str, Any] = {
     "special": SPECIAL,
     "is_control": is_control,
-    "nothing": K.NO_WRITES,
     "null_task": K.NULL_TASK_ID,
     "result": K.RETURN,
 }
@@ -154,6 +155,7 @@ __all__ = [
     "SEND",
     "SPECIAL",
     "SUPPORTED",
+    "ChannelWrite",
     "Command",
     "GraphBubbleUp",
     "GraphInterrupt",

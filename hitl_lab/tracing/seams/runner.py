@@ -18,17 +18,6 @@ from hitl_lab.tracing.seams.names import (
 )
 from hitl_lab.tracing.seams.tasks import outcome_of
 
-COMMIT = R.PregelRunner.commit.__code__
-
-
-class Commit:
-    """A commit at work: its loop, the calls of that loop's put_writes, and the line of `commit` that made the first."""
-
-    __slots__ = ("calls", "line", "loop")
-
-    def __init__(self, loop: Any) -> None:
-        self.loop, self.calls, self.line = loop, [], None
-
 
 class TracedRunner(R.PregelRunner):
     """PregelRunner that tells what `commit` hands on and what it does not."""
@@ -36,33 +25,34 @@ class TracedRunner(R.PregelRunner):
     observer: LoopObserver
     loop: Any
 
-    def commit(self, task: Any, *args: Any, **kwargs: Any) -> Any:
+    def commit(self, task: Any, exception: Any, *args: Any, **kwargs: Any) -> Any:
         loop = self.loop
         gates = loop.gates
         if gates is not None and gates.gone:
             return None  # the pool that would hand the writes to the saver may be gone, too
-        exc = kwargs.get("exception", args[0] if args else None)
-        # What the loop's put_writes is called with meanwhile, on this thread, and the line of `commit` that called it.
-        seen = Commit(loop)
+        # For the loop's put_writes on this thread: whose commit it is, a place for the line of `commit` that called it
+        # first, and then what it was called with.
+        seen: list[Any] = [loop, None]
         mine = local.__dict__
         before = mine.get("commit")
         mine["commit"] = seen
         try:
             how = loop.counterfactual
-            if how is not None and isinstance(exc, GraphInterrupt) and exc.args and exc.args[0]:
+            if how is not None and isinstance(exception, GraphInterrupt) and exception.args and exception.args[0]:
                 if how == "task":
-                    return _keep_as_own(self, task, exc.args[0])
-                super().commit(task, *args, **kwargs)
+                    return _keep_as_own(self, task, exception.args[0])
+                super().commit(task, exception, *args, **kwargs)
                 return _keep_elsewhere(how, self, task)
-            return super().commit(task, *args, **kwargs)
+            # Without packing and unpacking what is not there, which costs more than the rest of the call.
+            if args or kwargs:
+                return super().commit(task, exception, *args, **kwargs)
+            return super().commit(task, exception)
         finally:
             mine["commit"] = before
-            observer, where = self.observer, seen.line
+            observer, (_, where, *calls) = self.observer, seen
             if where is None:
                 where = sources.key_of(sources.of_function(super().commit))
-            observer.committed(task, "finished" if exc is None else outcome_of(exc), seen.calls, where)
-            for call in seen.calls:
-                observer.put_writes(call)
+            observer.committed(task, "finished" if exception is None else outcome_of(exception), calls, where)
             if gates is not None:
                 # It may run in a done-callback of a pool thread: an exception raised there would be lost or logged.
                 if isinstance(loop, L.AsyncPregelLoop):
@@ -136,12 +126,24 @@ def kept_updates(loop: Any) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
 
 
 def line_in_commit(frame: Any) -> int | None:
-    """Return the line of the installed `commit` that is calling `put_writes` right now, as a key of `sources`."""
+    """Return the line of the installed `commit` that called `put_writes` with this frame, as a key of `sources`."""
+    code, at = frame.f_code, frame.f_lasti
+    known = _LINES.get(at) if code is _COMMIT else None
+    if known is not None:
+        return known
     for _ in range(12):
         above = frame.f_back
         if above is None:
             return None
-        if above.f_code is TracedRunner.commit.__code__:
-            return sources.key_of_frame(frame)
+        if above.f_code is _TRACED_COMMIT:
+            found = sources.key_of_frame(frame)
+            if code is _COMMIT:
+                _LINES[at] = found
+            return found
         frame = above
     return None
+
+
+_COMMIT, _TRACED_COMMIT = R.PregelRunner.commit.__code__, TracedRunner.commit.__code__
+# The lines of the installed `commit`, by instruction.
+_LINES: dict[int, int] = {}

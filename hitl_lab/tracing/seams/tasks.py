@@ -17,40 +17,73 @@ from hitl_lab.tracing.seams.names import (
     CONF,
     PAD,
     SEND,
+    ChannelWrite,
     GraphBubbleUp,
     GraphInterrupt,
     K,
     interrupt,
     local,
 )
+from hitl_lab.tracing.tasklog import TaskLog
 
 
-class Send:
+class Send(TaskLog):
     """Stands for `task.writes.extend` in a task's config and tells the observer of each write.
 
-    It has of the task what an observer asks for, not the task itself: that holds the config, so the two would keep each
-    other, and with them the state of each superstep, until the garbage collector came by.
+    The log of its task, too, and what stands for its scratchpad's `get_null_resume`: one object a task, since the
+    garbage collector counts them. It has no reference to the task itself: that holds the config, so the two would keep
+    each other, and with them the state of each superstep, until the collector came by.
     """
 
-    __slots__ = ("id", "name", "observer", "send", "writes")
+    __slots__ = ("get", "observer", "send")
 
-    def __init__(self, observer: LoopObserver, task: Any, send: Callable[[Any], None]) -> None:
-        self.id, self.name, self.writes = task.id, task.name, task.writes
+    def __init__(self, observer: LoopObserver, task: Any, source: int | None, send: Callable[[Any], None]) -> None:
+        # What TaskLog's own does, without a call: one is made for each task.
+        self.id, self.name, self.source, self.live = task.id, task.name, source, task.writes
+        self.rows, self.held, self.input, self.running = (), (), None, False
         self.observer, self.send = observer, send
+        # The scratchpad's own `get_null_resume`, see `answer`.
+        self.get: Callable[..., Any] | None = None
 
-    def __call__(self, writes: Any) -> None:
+    def __call__(self, writes: Any = False) -> Any:
         if type(writes) is not list:
+            if type(writes) is bool:
+                return self.answer(writes, _getframe(1))
             writes = list(writes)
         send = self.send
         send(writes)
         frame = _getframe(1)
-        if _sender(frame.f_code.co_filename) == "return":
-            self.observer.sent(self, writes, "return", None)
-            return
+        if frame.f_code is _DO_WRITE:
+            self.observer.sent(self, writes, "return", self.source)
+        else:
+            self.sent_by(frame, writes)
+        return None
+
+    def sent_by(self, frame: Any, writes: Any) -> None:
+        """Tell of what some other code than LangGraph's writer sent."""
         via, source = _via(frame)
         if via == "interrupt()":
             _tell_kept_answer(self.observer, self, frame)
-        self.observer.sent(self, writes, via, source)
+        self.observer.sent(self, writes, via, self.source if source is None else source)
+
+    def answer(self, consume: bool, frame: Any) -> Any:
+        """Stand for a scratchpad's `get_null_resume`: `interrupt()` asks it for an answer when none was kept for the
+        task.
+
+        Not for `interrupt_counter`, which `interrupt()` calls first: a retry gets a new one.
+        """
+        get = self.get
+        assert get is not None
+        # A subgraph's scratchpad passes the question on to its caller's: only interrupt() itself counts.
+        if frame.f_code is not interrupt_code:
+            return get(consume)
+        observer = self.observer
+        _check(observer)
+        answer = get(consume)
+        _tell_interrupt(observer, self, frame, answer is not None)
+        if answer is not None:
+            local.told = id(frame)  # it hands the answer to send next, unless it finds it invalid
+        return answer
 
 
 class GatedSend(Send):
@@ -58,16 +91,17 @@ class GatedSend(Send):
 
     __slots__ = ()
 
-    def __call__(self, writes: Any) -> None:
+    def __call__(self, writes: Any = False) -> Any:
+        if type(writes) is bool:
+            return self.answer(writes, _getframe(1))
         writes = list(writes)
         _check(self.observer)
         self.send(writes)
-        via, source = _via(_getframe(1))
-        if via == "interrupt()":
-            _tell_kept_answer(self.observer, self, _getframe(1))
-        self.observer.sent(self, writes, via, source)
+        self.sent_by(_getframe(1), writes)
+        return None
 
 
+_DO_WRITE = ChannelWrite.do_write.__code__
 _SENDERS = {
     "langgraph/pregel/_write.py": "return",
     "langgraph/types.py": "interrupt()",
@@ -93,38 +127,13 @@ def _via(frame: Any) -> tuple[str, int | None]:
 
 
 def _tell_kept_answer(observer: LoopObserver, task: Any, frame: Any) -> None:
-    """`interrupt()` sends the answer it found: tell the call, unless `_NullResume` has."""
+    """`interrupt()` sends the answer it found: tell the call, unless `Send.answer` has."""
     for _ in range(4):
         if frame is None or frame.f_code is interrupt_code:
             break
         frame = frame.f_back
     if frame is not None and local.__dict__.pop("told", None) != id(frame):
         _tell_interrupt(observer, task, frame, True)
-
-
-class _NullResume:
-    """Stands for a scratchpad's `get_null_resume`: `interrupt()` asks it for an answer when none was kept for the task.
-
-    Not `interrupt_counter`, which `interrupt()` calls first: a retry gets a new one.
-    """
-
-    __slots__ = ("get", "send")
-
-    def __init__(self, send: Send, get: Callable[..., Any]) -> None:
-        self.send, self.get = send, get
-
-    def __call__(self, consume: bool = False) -> Any:
-        frame = _getframe(1)
-        # A subgraph's scratchpad passes the question on to its caller's: only interrupt() itself counts.
-        if frame.f_code is not interrupt_code:
-            return self.get(consume)
-        observer = self.send.observer
-        _check(observer)
-        answer = self.get(consume)
-        _tell_interrupt(observer, self.send, frame, answer is not None)
-        if answer is not None:
-            local.told = id(frame)  # it hands the answer to send next, unless it finds it invalid
-        return answer
 
 
 interrupt_code = inspect.unwrap(interrupt).__code__
@@ -152,24 +161,30 @@ def send_of(config: Any) -> Send | None:
     return send if isinstance(send, Send) else None
 
 
-def instrument(observer: LoopObserver, task: Any) -> None:
-    """Put the traced send and the traced question for an answer into a task's config."""
-    conf = task.config[CONF] if task.config else None
-    if not conf:
-        return
-    send = conf.get(SEND)
+def instrument(observer: LoopObserver, task: Any, info: InfoData) -> TaskLog:
+    """Put the traced send and the traced question for an answer into a task's config, and return the task's log."""
+    config = task.config
+    conf = config[CONF] if config else None
+    send = conf.get(SEND) if conf else None
     if send is None:
-        return
-    if not isinstance(send, Send):
-        send = conf[SEND] = (Send if observer.recorder.gates is None else GatedSend)(observer, task, send)
+        return TaskLog(info[0], info[1], info[7], task.writes)
+    if isinstance(send, Send):
+        return send
+    made = Send if observer.recorder.gates is None else GatedSend
+    log = conf[SEND] = made(observer, task, info[7], send)
     pad = conf.get(PAD)
     get = getattr(pad, "get_null_resume", None)
-    if get is not None and type(get) is not _NullResume:
+    if get is not None and not isinstance(get, Send):
+        log.get = get
         # The scratchpad is a frozen dataclass that the config, and closures, already hold: set the field on it.
         try:
-            object.__setattr__(pad, "get_null_resume", _NullResume(send, get))
+            _set(pad, "get_null_resume", log)
         except (AttributeError, TypeError) as exc:
             observer.recorder.note(f"Calls of interrupt() cannot be seen: {values.error_text(exc)}")
+    return log
+
+
+_set = object.__setattr__
 
 
 def task_here() -> str:
@@ -191,21 +206,24 @@ def current_task() -> tuple[LoopObserver, Any] | None:
 
 def info_of(loop: Any, task: Any) -> InfoData:
     """Return the fields of a TaskInfo."""
-    path = task.path
+    path, name, config = task.path, task.name, task.config
     if path and path[0] == "__pregel_push":
         function = getattr(path[-1], "func", None)
-        source = _key(function) if function is not None else _node_source(loop, task.name)
+        source = _key(function) if function is not None else _node_source(loop, name)
         arg = values.snapshot(task.input) if loop.observer.recorder.redact is None else None
         kind = "push"
     else:
-        kind, arg, source = "pull", None, _node_source(loop, task.name)
-    tags = task.config.get("tags") if task.config else None
+        kind, arg = "pull", None
+        known = loop.sources_of_nodes
+        source = known[name] if name in known else _node_source(loop, name)
+    tags = config.get("tags") if config else None
     hidden = bool(tags) and "langsmith:hidden" in tags
     triggers = tuple(task.triggers)
-    if len(_TRIGGERS) > 1_000:
-        _TRIGGERS.clear()
-    triggers = _TRIGGERS.setdefault(triggers, triggers)  # parallel tasks have the same, a loop has them again
-    return task.id, task.name, kind, triggers, bool(task.writes), hidden, arg, source
+    if triggers in _TRIGGERS:  # parallel tasks have the same, a loop has them again
+        triggers = _TRIGGERS[triggers]
+    elif len(_TRIGGERS) < 1_000:
+        _TRIGGERS[triggers] = triggers
+    return task.id, name, kind, triggers, bool(task.writes), hidden, arg, source
 
 
 _TRIGGERS: dict[tuple[str, ...], tuple[str, ...]] = {}
@@ -217,7 +235,7 @@ def _key(function: Any) -> int | None:
 
 
 def _node_source(loop: Any, name: str) -> int | None:
-    known = loop.__dict__.setdefault("_sources", {})
+    known: dict[str, int | None] = loop.sources_of_nodes
     if name not in known:
         bound = getattr(loop.nodes.get(name), "bound", None)
         function = getattr(bound, "func", None) or getattr(bound, "afunc", None)
@@ -225,67 +243,69 @@ def _node_source(loop: Any, name: str) -> int | None:
     return known[name]
 
 
-def observer_of(task: Any) -> LoopObserver | None:
-    """Return who follows the loop of a task, None if nobody does."""
-    config = task.config
-    send = config[CONF].get(SEND) if config else None
-    return send.observer if isinstance(send, Send) else None
-
-
 def traced_run_with_retry(original: Callable[..., Any]) -> Callable[..., Any]:
     """Return `run_with_retry`, told."""
 
     @functools.wraps(original)
     def run_with_retry(task: Any, *args: Any, **kwargs: Any) -> Any:
-        observer = observer_of(task)
-        if observer is None:
+        config = task.config
+        log = config[CONF].get(SEND) if config else None
+        if not isinstance(log, Send):
             return original(task, *args, **kwargs)
+        observer = log.observer
         gates = observer.recorder.gates
         if gates is not None:
-            gates.stand("ready", task.id, observer.ns)
-        observer.task_started(task)
+            gates.stand("ready", log.id, observer.ns)
+        observer.task_started(log, task.input)
         try:
             out = original(task, *args, **kwargs)
         except BaseException as exc:
-            _tell_failure(observer, task, exc)
+            _tell_failure(log, task, exc)
             if gates is not None:
-                gates.stand("execute", task.id, observer.ns)
+                gates.stand("execute", log.id, observer.ns)
             raise
-        local.__dict__.pop("told", None)
-        observer.task_ended(task, "finished", None, (), None)
+        if _TOLD in local.__dict__:
+            del local.told
+        observer.task_ended(log, task.input, "finished", None, (), None)
         if gates is not None:
-            gates.stand("execute", task.id, observer.ns)
+            gates.stand("execute", log.id, observer.ns)
         return out
 
     return run_with_retry
 
 
 def traced_arun_with_retry(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return its async twin, told."""
+    """Return the async twin."""
 
     @functools.wraps(original)
     async def arun_with_retry(task: Any, *args: Any, **kwargs: Any) -> Any:
-        observer = observer_of(task)
-        if observer is None:
+        config = task.config
+        log = config[CONF].get(SEND) if config else None
+        if not isinstance(log, Send):
             return await original(task, *args, **kwargs)
+        observer = log.observer
         gates = observer.recorder.gates
         if gates is not None:
-            await gates.astand("ready", task.id, observer.ns)
-        observer.task_started(task)
+            await gates.astand("ready", log.id, observer.ns)
+        observer.task_started(log, task.input)
         try:
             out = await original(task, *args, **kwargs)
         except BaseException as exc:
-            _tell_failure(observer, task, exc)
+            _tell_failure(log, task, exc)
             if gates is not None and not isinstance(exc, asyncio.CancelledError):
-                await gates.astand("execute", task.id, observer.ns)
+                await gates.astand("execute", log.id, observer.ns)
             raise
-        local.__dict__.pop("told", None)
-        observer.task_ended(task, "finished", None, (), None)
+        if _TOLD in local.__dict__:
+            del local.told
+        observer.task_ended(log, task.input, "finished", None, (), None)
         if gates is not None:
-            await gates.astand("execute", task.id, observer.ns)
+            await gates.astand("execute", log.id, observer.ns)
         return out
 
     return arun_with_retry
+
+
+_TOLD = "told"
 
 
 def outcome_of(exc: BaseException | None) -> str:
@@ -299,8 +319,9 @@ def outcome_of(exc: BaseException | None) -> str:
     return "error" if isinstance(exc, Exception) else "cancelled"
 
 
-def _tell_failure(observer: LoopObserver, task: Any, exc: BaseException) -> None:
-    local.__dict__.pop("told", None)
+def _tell_failure(log: Send, task: Any, exc: BaseException) -> None:
+    local.__dict__.pop(_TOLD, None)
+    observer = log.observer
     outcome, error, asked = outcome_of(exc), None, ()
     if outcome == "interrupt":
         found = exc.args[0] if exc.args else ()
@@ -308,4 +329,4 @@ def _tell_failure(observer: LoopObserver, task: Any, exc: BaseException) -> None
         asked = tuple(ev.InterruptInfo(str(i.id), snap(K.INTERRUPT, i.value), task.id, task.name) for i in found or ())
     elif outcome != "bubble":
         error = values.error_text(exc)
-    observer.task_ended(task, outcome, error, asked, sources.of_traceback(exc))
+    observer.task_ended(log, task.input, outcome, error, asked, sources.of_traceback(exc))

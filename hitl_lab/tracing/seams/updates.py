@@ -30,7 +30,7 @@ def update_apply_writes(original: Callable[..., Any]) -> Callable[..., Any]:
         if update is None or update.recorder.dead:
             return original(checkpoint, channels, tasks, *args, **kwargs)
         tasks = list(tasks)
-        update.observer.untracked = untracked(channels)
+        update.observer.knows(untracked(channels))
         _quietly(update, update.observer.read, channels)
         out = original(checkpoint, channels, tasks, *args, **kwargs)
         _quietly(update, update.applied, tasks, channels, updated_channels(out))
