@@ -220,6 +220,8 @@ def named_fields(value: Any) -> list[tuple[str, Any]] | None:
     if model or (model is None and _is_model(kind)):
         fields = vars(value)
         extra = getattr(value, "__pydantic_extra__", None)
+        if not extra and "content" in fields and "additional_kwargs" in fields:
+            return _message_fields(fields)
         pairs = [*fields.items(), *extra.items()] if extra else list(fields.items())
         told = [
             (k, v)
@@ -248,6 +250,23 @@ def named_fields(value: Any) -> list[tuple[str, Any]] | None:
     if isinstance(slots, (tuple, list)) and slots and type(value).__repr__ is not object.__repr__:
         return [(k, getattr(value, k)) for k in slots if k[:1] != "_" and hasattr(value, k)]
     return None
+
+
+# A model's book-keeping says nothing about where a write goes.
+_LEFT_OUT = frozenset({"id", "content", "type", "response_metadata", "usage_metadata"})
+
+
+def _message_fields(fields: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Return the fields of a message: its id first, its text next, then what else says something."""
+    id_ = fields.get("id")
+    told = [("id", id_), ("content", fields["content"])] if _says_something(id_) else [("content", fields["content"])]
+    for k, v in fields.items():
+        if v is None or v is False or k in _LEFT_OUT:
+            continue
+        kind = type(v)
+        if v if kind is str or kind is list or kind is dict else _says_something(v):
+            told.append((k, v))
+    return told
 
 
 def _string(value: str) -> Any:
@@ -431,77 +450,88 @@ def _equal(a: Any, b: Any) -> bool:
 def fingerprint(value: Any, left: int = 24) -> Any:
     """Return something that changes if a bounded part of `value` is changed in place.
 
-    Looks at the last four and the first item of a list, and at the fields and dicts within them. All within counts by
-    identity, so it costs a few microseconds and is good only while `value` is alive.
+    Looks at the last four and the first item of a list, and at the fields and dicts within them. Costs a few
+    microseconds, and is good only while `value` is alive.
     """
     try:
-        return _print(value, [left])
+        return _print(value, [left, True])
     except Exception:
         return None
 
 
 def whole_fingerprint(value: Any, left: int = 24) -> Any:
     """Return the same if it covers every part of `value`, else None."""
-    budget = [left]
+    seen = [left, True]
     try:
-        found = _print(value, budget)
+        found = _print(value, seen)
     except Exception:
         return None
-    return found if budget[0] >= 0 else None
+    return found if seen[1] else None
 
 
 LEAVES = frozenset({str, int, float, bool, bytes, type(None)})
 """Types whose values cannot be changed in place."""
-_NEVER = -1_000_000
 
 
 class _Kinds(dict[type, bool]):
-    """Whether values of a type are such leaves (or are not), worked out once a type."""
-
-    def __init__(self, leaves: bool) -> None:
-        super().__init__()
-        self.leaves = leaves
+    """Whether values of a type can change in place, worked out once a type."""
 
     def __missing__(self, kind: type) -> bool:
         if len(self) > 2_000:
             self.clear()
-        known = self[kind] = (kind in LEAVES) is self.leaves
+        known = self[kind] = kind not in LEAVES
         return known
 
 
-_is_leaf, can_change = _Kinds(True).__getitem__, _Kinds(False).__getitem__
+can_change = _Kinds().__getitem__
 """Whether values of a type can change in place: for `compress`, which picks such parts without a loop of Python's."""
 
 
-def _print(value: Any, budget: list[int]) -> Any:
+class _Masks(dict[tuple[type, ...], tuple[list[bool], list[bool], bool]]):
+    """Of parts with these types: which are leaves, which are not, and whether the latter are all lists and dicts."""
+
+    def __missing__(self, kinds: tuple[type, ...]) -> tuple[list[bool], list[bool], bool]:
+        if len(self) > 2_000:
+            self.clear()
+        inner = [kind not in LEAVES for kind in kinds]
+        known = self[kinds] = [not own for own in inner], inner, {list, dict}.issuperset(compress(kinds, inner))
+        return known
+
+
+_MASKS = _Masks()
+
+
+def _print(value: Any, seen: list[Any]) -> Any:
+    """Return the print of what is no leaf. seen: how many such may still be looked into, and whether all were."""
     kind = type(value)
     if kind in LEAVES:
+        return value
+    if seen[0] <= 0:
+        seen[1] = False
         return id(value)
-    budget[0] -= 1
-    if budget[0] < 0:
-        return id(value)
+    seen[0] -= 1
     # Lists and dicts count by what is in them: a copy in the same place is no change.
     if kind is dict:
         what, parts = tuple(map(id, value)), list(value.values())
     elif kind is list:
         what, parts = len(value), value
         if len(value) > 5:
-            parts, budget[0] = [*value[-4:], value[0]], budget[0] + _NEVER
+            parts, seen[1] = [*value[-4:], value[0]], False
     else:
-        what, inner = id(value), getattr(value, "__dict__", None)
-        if type(inner) is not dict or callable(value):
-            budget[0] += _NEVER
+        what, fields = id(value), getattr(value, "__dict__", None)
+        if type(fields) is not dict or callable(value):
+            seen[1] = False
             return what, len(value) if kind is set else 0
-        parts = list(inner.values())
-    # A message has four empty containers: a call for each of them was half the cost.
-    return (
-        what,
-        tuple(map(id, compress(parts, map(_is_leaf, map(type, parts))))),
-        [
-            0 if ((of := type(v)) is dict or of is list) and not v else _print(v, budget)
-            for v in compress(parts, map(can_change, map(type, parts)))
-        ],
-    )
+        parts = list(fields.values())
+    # By the types, too: True equals 1.
+    kinds = tuple(map(type, parts))
+    leaf, changes, bare = _MASKS[kinds]
+    leaves, inner = tuple(compress(parts, leaf)), list(compress(parts, changes))
+    # A message has four empty lists and dicts: to go over them, or into them, was half the cost.
+    if bare and not any(inner):
+        return what, kinds, leaves
+    of = [0 if (type(v) is dict or type(v) is list) and not v else _print(v, seen) for v in inner]
+    return what, kinds, leaves, of
 
 
 # ---------------------------------------------------------------- text

@@ -172,6 +172,45 @@ def test_a_fingerprint_changes_with_its_value(change):
     assert values.fingerprint(value) != before
 
 
+@pytest.mark.parametrize("size", [1, 2, 5, 6, 7, 60, 500])
+@pytest.mark.parametrize("at", [-1, -4, 0])
+def test_a_change_within_the_ends_of_a_list_is_seen_however_long_it_is(size, at):
+    """In lists of more than five items only a replaced item was seen."""
+    value = [AIMessage("text", id=f"m{i}") for i in range(size)]
+    before = values.fingerprint(value)
+    value[max(at, -size)].content = "other"
+    assert values.fingerprint(value) != before
+
+
+def test_a_message_changed_in_place_is_told_in_a_long_list():
+    """It was told only of lists of up to five messages."""
+
+    class State(TypedDict):
+        messages: Annotated[list, operator.add]
+
+    def review(state):
+        state["messages"][-1].content = "changed"
+        return {}
+
+    builder = StateGraph(State).add_node("review", review).add_edge(START, "review")
+    for size in (3, 20):
+        given = {"messages": [AIMessage("text", id=f"m{i}") for i in range(size)]}
+        with hitl_lab.record() as trace:
+            builder.compile(checkpointer=InMemorySaver()).invoke(given, CONFIG)
+        ended = [e for e in trace.events if isinstance(e, ev.TaskEnded) and e.name == "review"]
+        assert [e.mutated for e in ended] == [("messages",)]
+        assert [f.code for f in trace.findings] == ["HL011"]
+
+
+@pytest.mark.parametrize(("old", "new"), [(1, True), (1, 1.0), (0, False), ("a", "b"), (None, 0), (b"1", "1")])
+def test_a_fingerprint_tells_equal_values_of_other_types(old, new):
+    value = {"in": {"k": old}}
+    before = values.fingerprint(value), values.whole_fingerprint(value)
+    value["in"]["k"] = new
+    after = values.fingerprint(value), values.whole_fingerprint(value)
+    assert before[0] != after[0] and before[1] != after[1]
+
+
 @pytest.mark.parametrize("value", [2**63, -(2**63) - 1, 10**30])
 def test_a_number_that_other_readers_cannot_hold_is_told_as_text(value):
     assert values.snapshot(value) == values.snapshot([value])[0] == {"$": "repr", "type": "int", "text": str(value)}
