@@ -14,6 +14,7 @@ from hitl_lab import values as val
 from hitl_lab._frame_nodes import NodeStates
 from hitl_lab.sentences import sentence
 from hitl_lab.tracing import events as ev
+from hitl_lab.value_text import clean, show
 
 if TYPE_CHECKING:
     from hitl_lab.ledger import Row
@@ -145,7 +146,7 @@ class Book:
         known = self._value_by_id.get(id(snapshot))
         if known is not None:
             return known
-        short = val.show(snapshot, SHORT)
+        short = show(snapshot, SHORT)
         full = diffs.pretty(snapshot) if short.endswith("…") or len(short) > 60 else short
         number = self._value_of.get(full)
         if number is None:
@@ -162,7 +163,7 @@ class Book:
         return [-v["n"] if val.is_mark(v, "more") else self.value(v) for v in snapshot]
 
     def loaded(self, snapshots: Any) -> dict[str, Any]:
-        return {val.clean(k): self.channel_value(v) for k, v in snapshots.items()}
+        return {clean(k): self.channel_value(v) for k, v in snapshots.items()}
 
     def lines(self, lines: Iterable[diffs.Line]) -> list[list[Any]]:
         return [
@@ -184,7 +185,7 @@ class Book:
             known = id in self.story.tasks
             entry: dict[str, Any] = {
                 "name": self.story.name(id) if known else "",
-                "node": val.clean(info.name if info else name),
+                "node": clean(info.name if info else name),
                 "path": self.story.place(event.ns),
             }
             if info is not None and info.hidden:
@@ -246,7 +247,7 @@ class Book:
         """Return a name or a place of the user's code as it may be shown; they come again and again."""
         known = self._cleaned.get(name)
         if known is None:
-            known = self._cleaned[name] = val.clean(str(name))
+            known = self._cleaned[name] = clean(str(name))
         return known
 
     def phase(self, event: ev.Event) -> str:
@@ -434,7 +435,7 @@ class Book:
         only = event.where == "_suppress_interrupt"
         lines: list[diffs.Line] = []
         for channel, delta in event.changes.items():
-            name = val.clean(channel)
+            name = clean(channel)
             lines += _change_lines(name, now.get(channel), channel in now, delta)
             if not only:
                 now[channel] = val.apply_change(now.get(channel), delta)
@@ -442,7 +443,7 @@ class Book:
         if only:
             out["only_returned"] = True
             return
-        out["change"] = {val.clean(k): self.delta(d) for k, d in event.changes.items()}
+        out["change"] = {clean(k): self.delta(d) for k, d in event.changes.items()}
         self._applied.setdefault((event.run, event.ns), []).extend(event.writes)
         for key in event.writes:
             self.mark(out, key, STATUS, "applied", "keep")
@@ -491,14 +492,14 @@ class Book:
         if event.error:
             return
         self._state[event.thread] = event.values
-        told: dict[str, Any] = {"values": self.loaded(event.values), "next": [val.clean(n) for n in event.next]}
+        told: dict[str, Any] = {"values": self.loaded(event.values), "next": [clean(n) for n in event.next]}
         given = self._returned.get(event.run)
         if given is not None and given.seen and isinstance(given.values, dict) and not val.is_mark(given.values):
             lines: list[diffs.Line] = []
             for channel in [*given.values, *(c for c in event.values if c not in given.values)]:
-                lines += _returned_lines(val.clean(channel), channel, given.values, event.values)
+                lines += _returned_lines(clean(channel), channel, given.values, event.values)
             told["lines"] = self.lines(lines[: 2 * diffs.LINES_LIMIT])
-            told["phantom"] = [val.clean(c) for c in given.phantom]
+            told["phantom"] = [clean(c) for c in given.phantom]
         out["read"] = told
         for row in self._rows_of.get(event.run, ()):
             if row.in_state is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from hitl_lab.story import Story
 from hitl_lab.tracing import events as ev
-from hitl_lab.values import clean
+from hitl_lab.value_text import clean
 
 # A node with several tasks (Send) shows the state that matters most.
 _SEEN = frozenset({

@@ -22,6 +22,7 @@ from hitl_lab.stitching import stitch
 from hitl_lab.stored import StoredRows, stored_rows
 from hitl_lab.trace import Trace
 from hitl_lab.tracing import events as ev
+from hitl_lab.value_text import show
 
 POINTS: dict[str, str] = {
     "in_node": "in the node that asks",
@@ -64,7 +65,7 @@ class Survivor:
     place: str
 
     def __str__(self) -> str:
-        return f"{self.node} wrote {self.channel} = {values.show(self.value, 60)}: {self.place}"
+        return f"{self.node} wrote {self.channel} = {show(self.value, 60)}: {self.place}"
 
 
 @dataclass(frozen=True, repr=False)

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
-from hitl_lab.values import clean, is_mark, show
+from hitl_lab.value_text import clean, show
+from hitl_lab.values import is_mark
 
 LINES_LIMIT = 40
 FULL_LIMIT = 20_000

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hitl_lab import values
 from hitl_lab.story import Story
 from hitl_lab.tracing import events as ev
+from hitl_lab.value_text import clean, show
 
 
 def sentence(event: ev.Event, story: Story) -> str:
@@ -48,30 +48,30 @@ def _rows(rows: Iterable[ev.Row], story: Story) -> str:
 def _questions(asked: Iterable[ev.InterruptInfo], story: Story) -> str:
     # By name: LangGraph hands the questions of one task on in a random order.
     # Once each: a question asked in a @task, or in an entrypoint in an entrypoint, is listed twice.
-    told = sorted({(len(name := story.name(i.id)), name, values.show(i.value, 60)) for i in asked})
+    told = sorted({(len(name := story.name(i.id)), name, show(i.value, 60)) for i in asked})
     return listed(f"{name} {value}" for _, name, value in told)
 
 
 def _error(text: str | None, otherwise: str = "") -> str:
     """Return an error's text without the full stop that the sentence puts behind it."""
-    return values.clean(text or otherwise).removesuffix(".")
+    return clean(text or otherwise).removesuffix(".")
 
 
 def _answer(value: ev.Value, story: Story) -> str:
     """Return a resume value; a map from interrupt ids with the interrupts' names, in their order."""
     if isinstance(value, dict) and value and all(story.name(key) != "?" for key in value):
         value = dict(sorted(((story.name(k), v) for k, v in value.items()), key=lambda pair: (len(pair[0]), pair[0])))
-    return values.show(value, 60)
+    return show(value, 60)
 
 
 def _run_started(e: ev.RunStarted, story: Story) -> str:
     if e.command is not None:
-        parts = [f"{k}={_answer(v, story) if k == 'resume' else values.show(v, 60)}" for k, v in e.command.items()]
+        parts = [f"{k}={_answer(v, story) if k == 'resume' else show(v, 60)}" for k, v in e.command.items()]
         given = f"Command({', '.join(parts)})"
     elif e.input is None:
         given = "no input"
     else:
-        given = values.show(e.input, 90)
+        given = show(e.input, 90)
     where = f"from checkpoint {story.name(e.checkpoint)}" if e.checkpoint else "on a new thread"
     if e.saver is None:
         where = "without a checkpointer"
@@ -145,7 +145,7 @@ def _wrote(e: ev.Wrote, story: Story) -> str:
         return f"{code(e.name or e.via)} put {code(e.channel)} into {code('task.writes')}: control flow, by {_HOW.get(e.via, e.via)}."
     name = story.write_name(e.write)
     where = f"{code('task.writes')} of {code(e.name)}" if e.via in ("return", "send", "cache") else code(e.channel)
-    head = f"{name} {code(e.channel)} = {values.show(e.value, 80)}"
+    head = f"{name} {code(e.channel)} = {show(e.value, 80)}"
     if e.via in ("return", "send", "cache"):
         return f"{head} is now in {where}, by {_HOW[e.via]}."
     return f"{head} comes from {_HOW.get(e.via, e.via)}."
@@ -159,14 +159,14 @@ def _retried(e: ev.Retried, story: Story) -> str:
 
 
 def _interrupt_called(e: ev.InterruptCalled, story: Story) -> str:
-    ask = f"{code(e.name)} calls {code('interrupt(' + values.show(e.value, 60) + ')')}"
+    ask = f"{code(e.name)} calls {code('interrupt(' + show(e.value, 60) + ')')}"
     if e.answered:
         return f"{ask}; an answer is there, so the node goes on."
     return f"{ask}; no answer is there, so it raises GraphInterrupt."
 
 
 def _side_effect(e: ev.SideEffect, story: Story) -> str:
-    return f"{code(e.name)} acts outside the state: {values.clean(e.label)}. No pause takes that back."
+    return f"{code(e.name)} acts outside the state: {clean(e.label)}. No pause takes that back."
 
 
 def _task_ended(e: ev.TaskEnded, story: Story) -> str:
@@ -252,7 +252,7 @@ def _paused(e: ev.Paused, story: Story) -> str:
 def _returned(e: ev.Returned, story: Story) -> str:
     if not e.seen:
         return f"{code(e.action + '()')} ended; the caller asked for no stream mode that shows values."
-    text = f"{code(e.action + '()')} returned {values.show(e.values, 100)}."
+    text = f"{code(e.action + '()')} returned {show(e.values, 100)}."
     if e.phantom:
         text += f" Not what is saved: {listed(code(p) for p in e.phantom)} (phantom)."
     return text
@@ -264,7 +264,7 @@ def _state_read(e: ev.StateRead, story: Story) -> str:
     nxt = listed(code(n) for n in e.next) or "nothing"
     asks = f"; asks {_questions(e.interrupts, story)}" if e.interrupts else ""
     return (
-        f"{_live(e, story)} reads checkpoint {story.name(e.checkpoint)}: {values.show(e.values, 100)}; "
+        f"{_live(e, story)} reads checkpoint {story.name(e.checkpoint)}: {show(e.values, 100)}; "
         f"next: {nxt}{asks}.{_stored(e)}"
     )
 
@@ -277,7 +277,7 @@ def _live(e: ev.StateRead, story: Story) -> str:
 def _stored(e: ev.StateRead) -> str:
     """The rows in the database, if `record(rows=True)` counted them."""
     if "error" in e.stored:
-        return f" Its rows could not be read: {values.clean(e.stored['error'])}."
+        return f" Its rows could not be read: {clean(e.stored['error'])}."
     if not e.stored:
         return ""
     counts = listed(f"{n} in {code(table)}" for table, n in e.stored["tables"].items()) or "none"
@@ -311,7 +311,7 @@ def _subgraph_ended(e: ev.SubgraphEnded, story: Story) -> str:
 def _update_started(e: ev.UpdateStarted, story: Story) -> str:
     as_node = f" as {code(e.as_node)}" if e.as_node else ""
     named = ", which the caller named" if e.addressed else ""
-    text = f"{code(e.action + '()')}{as_node} with {values.show(e.values, 80)}, on checkpoint {story.name(e.before)}{named}."
+    text = f"{code(e.action + '()')}{as_node} with {show(e.values, 80)}, on checkpoint {story.name(e.before)}{named}."
     waiting = _rows((r for r in e.pending), story)
     return text + (f" Pending there: {waiting}." if waiting else "")
 
@@ -337,7 +337,7 @@ def _state_updated(e: ev.StateUpdated, story: Story) -> str:
 
 
 def _noted(e: ev.Noted, story: Story) -> str:
-    return values.clean(e.text)
+    return clean(e.text)
 
 
 _SAY = {

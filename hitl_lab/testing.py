@@ -11,10 +11,10 @@ import difflib
 import json
 from typing import TYPE_CHECKING, Any
 
-from hitl_lab import values
 from hitl_lab.findings import finding_text
 from hitl_lab.sentences import listed, plural
 from hitl_lab.tracing import events as ev
+from hitl_lab.value_text import show
 
 if TYPE_CHECKING:
     from hitl_lab.trace import Trace
@@ -41,7 +41,7 @@ def assert_no_dropped_writes(trace: Trace, *channels: str) -> None:
         return
     names = {w for f in bad for w in f.writes}
     rows = [r for r in trace.ledger if r.write in names]
-    lines = [f"  {r.write}  {r.run}  {r.path} → {r.channel} = {values.show(r.value, 60)}   {r.label}" for r in rows]
+    lines = [f"  {r.write}  {r.run}  {r.path} → {r.channel} = {show(r.value, 60)}   {r.label}" for r in rows]
     head = f"{plural(len(rows), 'write')} did not reach a checkpoint:"
     raise AssertionError("\n".join([head, *lines, "", *(finding_text(f) for f in bad)]))
 
@@ -155,5 +155,5 @@ def _lines(value: Any) -> list[str]:
     if value is None:
         return ["(nothing)"]
     if isinstance(value, list):
-        return [values.show(v, 400) for v in value]
+        return [show(v, 400) for v in value]
     return json.dumps(value, indent=2, ensure_ascii=False, default=str).splitlines()

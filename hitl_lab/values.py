@@ -22,7 +22,6 @@ import math
 import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence, Set
-from itertools import compress
 from operator import is_
 from typing import Any
 
@@ -37,12 +36,6 @@ HIDDEN: dict[str, Any] = {"$": "hidden"}
 
 _ELAPSED = re.compile(r"\(elapsed: [\d.]+ ?m?s\)")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-# A uuid, or a hex digest as LangGraph's interrupt ids are: never shown, it differs each time.
-_UUID = re.compile(
-    r"\b(?:lc_)?(?:run-+)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{32}\b"
-)
-
-
 def snapshot(value: Any) -> Any:
     """Return `value` as bounded plain data that shares nothing mutable with it.
 
@@ -320,6 +313,11 @@ def _error(exc: BaseException) -> str:
 error_text = _error
 
 
+def is_mark(value: Any, mark: str | None = None) -> bool:
+    """Whether `value` is a marked dict (of the given mark)."""
+    return type(value) is dict and "$" in value and (mark is None or value["$"] == mark)
+
+
 # ---------------------------------------------------------------- changes between two values of a channel
 
 
@@ -445,178 +443,3 @@ def _equal(a: Any, b: Any) -> bool:
         return bool(a == b)
     except Exception:  # arrays have no truth
         return False
-
-
-def fingerprint(value: Any, left: int = 24) -> Any:
-    """Return something that changes if a bounded part of `value` is changed in place.
-
-    Looks at the last four and the first item of a list, and at the fields and dicts within them. Costs a few
-    microseconds, and is good only while `value` is alive.
-    """
-    try:
-        return _print(value, [left, True])
-    except Exception:
-        return None
-
-
-def whole_fingerprint(value: Any, left: int = 24) -> Any:
-    """Return the same if it covers every part of `value`, else None."""
-    seen = [left, True]
-    try:
-        found = _print(value, seen)
-    except Exception:
-        return None
-    return found if seen[1] else None
-
-
-LEAVES = frozenset({str, int, float, bool, bytes, type(None)})
-"""Types whose values cannot be changed in place."""
-
-
-class _Kinds(dict[type, bool]):
-    """Whether values of a type can change in place, worked out once a type."""
-
-    def __missing__(self, kind: type) -> bool:
-        if len(self) > 2_000:
-            self.clear()
-        known = self[kind] = kind not in LEAVES
-        return known
-
-
-can_change = _Kinds().__getitem__
-"""Whether values of a type can change in place: for `compress`, which picks such parts without a loop of Python's."""
-
-
-class _Masks(dict[tuple[type, ...], tuple[list[bool], list[bool], bool]]):
-    """Of parts with these types: which are leaves, which are not, and whether the latter are all lists and dicts."""
-
-    def __missing__(self, kinds: tuple[type, ...]) -> tuple[list[bool], list[bool], bool]:
-        if len(self) > 2_000:
-            self.clear()
-        inner = [kind not in LEAVES for kind in kinds]
-        known = self[kinds] = [not own for own in inner], inner, {list, dict}.issuperset(compress(kinds, inner))
-        return known
-
-
-_MASKS = _Masks()
-
-
-def _print(value: Any, seen: list[Any]) -> Any:
-    """Return the print of what is no leaf. seen: how many such may still be looked into, and whether all were."""
-    kind = type(value)
-    if kind in LEAVES:
-        return value
-    if seen[0] <= 0:
-        seen[1] = False
-        return id(value)
-    seen[0] -= 1
-    # Lists and dicts count by what is in them: a copy in the same place is no change.
-    if kind is dict:
-        what, parts = tuple(map(id, value)), list(value.values())
-    elif kind is list:
-        what, parts = len(value), value
-        if len(value) > 5:
-            parts, seen[1] = [*value[-4:], value[0]], False
-    else:
-        what, fields = id(value), getattr(value, "__dict__", None)
-        if type(fields) is not dict or callable(value):
-            seen[1] = False
-            return what, len(value) if kind is set else 0
-        parts = list(fields.values())
-    # By the types, too: True equals 1.
-    kinds = tuple(map(type, parts))
-    leaf, changes, bare = _MASKS[kinds]
-    leaves, inner = tuple(compress(parts, leaf)), list(compress(parts, changes))
-    # A message has four empty lists and dicts: to go over them, or into them, was half the cost.
-    if bare and not any(inner):
-        return what, kinds, leaves
-    of = [0 if (type(v) is dict or type(v) is list) and not v else _print(v, seen) for v in inner]
-    return what, kinds, leaves, of
-
-
-# ---------------------------------------------------------------- text
-
-
-def is_mark(value: Any, mark: str | None = None) -> bool:
-    """Whether `value` is a marked dict (of the given mark)."""
-    return type(value) is dict and "$" in value and (mark is None or value["$"] == mark)
-
-
-def show(value: Any, width: int = 72) -> str:
-    """Return a snapshot as one line of text of at most `width` characters, without uuids, addresses or controls.
-
-    What is too long loses the ends of its strings first, then the tail, so that added fields stay in sight.
-    """
-    for limit in (STRING_LIMIT, 24, 12):
-        text = _UUID.sub("<id>", _show(value, limit))
-        if len(text) <= width:
-            return text
-    return text[: max(1, width - 1)] + "…"
-
-
-def _show(value: Any, limit: int = STRING_LIMIT) -> str:
-    if value is None or isinstance(value, bool | int | float):
-        return repr(value)
-    if isinstance(value, str):
-        return _quoted(value, limit)
-    if isinstance(value, list):
-        return "[" + ", ".join(_show(v, limit) for v in value) + "]"
-    if not is_mark(value):
-        return "{" + ", ".join(f"{_key(k)}: {_show(v, limit)}" for k, v in value.items()) + "}"
-    mark = value["$"]
-    if mark == "obj":
-        return _object(value, limit)
-    if mark == "str":
-        return f"{_quoted(value['head'], limit)} ({value['len']:,} characters)"
-    if mark == "tuple":
-        items = [_show(v, limit) for v in value["items"]]
-        return "(" + ", ".join(items) + ("," if len(items) == 1 else "") + ")"
-    if mark == "set":
-        return "{" + ", ".join(_show(v, limit) for v in value["items"]) + "}" if value["items"] else "set()"
-    if mark == "dict":
-        pairs = (
-            _show(p, limit) if is_mark(p) else f"{_show(p[0], limit)}: {_show(p[1], limit)}" for p in value["items"]
-        )
-        return "{" + ", ".join(pairs) + "}"
-    if mark == "bytes":
-        return f"<{value['len']:,} bytes>"
-    if mark == "more":
-        return f"… {value['n']:,} more"
-    if mark == "hidden":
-        return "<hidden>"
-    return clean(str(value.get("text", "")))
-
-
-def _object(value: dict[str, Any], limit: int) -> str:
-    fields = dict(value["fields"])
-    name = value["type"]
-    if "content" in fields and name.endswith(("Message", "Chunk")):
-        parts = [name]
-        id_ = fields.pop("id", None)
-        if isinstance(id_, str) and not _UUID.search(id_):
-            parts.append(clean(id_))
-        parts.append(_show(fields.pop("content"), limit))
-        extra = fields.pop("additional_kwargs", None)
-        if extra:
-            parts.append(f"+{_show(extra, limit)}")
-        return " ".join([*parts, *(f"{k}={_show(v, limit)}" for k, v in fields.items())])
-    return f"{name}({', '.join(f'{k}={_show(v, limit)}' for k, v in fields.items())})"
-
-
-def _key(key: str) -> str:
-    # An id is written alike whether its first hex digit is a letter or a number: that differs from run to run.
-    plain = key.isidentifier() or key[:2] == "__" or _UUID.fullmatch(key)
-    return clean(key) if plain else _quoted(key, 200)
-
-
-def _quoted(text: str, limit: int) -> str:
-    cut = text if len(text) <= limit else text[: limit - 1] + "…"
-    return '"' + clean(cut).replace('"', '\\"') + '"'
-
-
-def clean(text: str) -> str:
-    """Return `text` on one line: uuids as <id>, controls, bidirectional marks and lone surrogates as escapes."""
-    text = _UUID.sub("<id>", text)
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

@@ -15,6 +15,7 @@ from hitl_lab.differences import differences
 from hitl_lab.frame_view import dropped_steps
 from hitl_lab.trace import Trace
 from hitl_lab.tracing import events as ev
+from hitl_lab.value_text import _UUID, clean, show
 from hitl_lab.views.stepper import trace_frames
 from hitl_lab.views.tables import findings_table, ledger_table
 
@@ -52,7 +53,7 @@ def test_frames_import_no_langgraph():
 def test_frames_of_a_trace_are_the_same_each_time_and_hold_no_id(name):
     text = fr.frames(traced(name)).to_json()
     assert text == fr.frames(Trace.from_json(traced(name).to_json())).to_json()
-    assert values._UUID.search(text) is None
+    assert _UUID.search(text) is None
     assert "NaN" not in text
 
 
@@ -108,7 +109,7 @@ def test_rows_of_the_head_are_what_was_read_back_from_the_saver(name):
             continue
         named = {document["checkpoints"][p["checkpoint"]]["name"]: p for p in frame["persisted"]["checkpoints"]}
         shown = named[trace.story.name(event.checkpoint)]["rows"]
-        assert sorted({r["channel"] for r in shown}) == sorted({values.clean(r.channel) for r in event.pending})
+        assert sorted({r["channel"] for r in shown}) == sorted({clean(r.channel) for r in event.pending})
         assert all(r["saved"] for r in shown)
 
 
@@ -169,7 +170,7 @@ def test_a_long_list_shows_its_first_and_last_items_as_the_snapshot_does():
         if isinstance(e, ev.Applied):
             expected = values.apply_change(expected, e.changes["log"])
     assert [frames.text(v) if v >= 0 else v for v in items] == [
-        values.show(v, 110) if not values.is_mark(v) else -v["n"] for v in expected
+        show(v, 110) if not values.is_mark(v) else -v["n"] for v in expected
     ]
 
 

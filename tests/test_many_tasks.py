@@ -2,6 +2,9 @@
 
 import asyncio
 import operator
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, TypedDict
 
 import pytest
@@ -81,3 +84,35 @@ def test_two_hundred_times_the_same_ledger(kind):
 
     ledgers = {once()[:2] for _ in range(100)} if kind == "sync" else asyncio.run(many())
     assert len(ledgers) == 1
+
+
+def test_a_node_that_sends_from_eight_threads_at_once():
+    """Each write has one key, and they stand in the order of `task.writes`, whoever came first to the recorder."""
+
+    def node(state):
+        send, together = send_hook(), threading.Barrier(8)
+
+        def work(i):
+            together.wait()
+            for k in range(40):
+                send([("log", [f"{i}.{k}"]), ("log", [f"{i}.{k} too"])])
+
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(work, range(8)))
+        return {"log": ["end"]}
+
+    graph = StateGraph(State).add_node("node", node).add_edge(START, "node").compile(checkpointer=InMemorySaver())
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with record() as trace:
+            log = graph.invoke({"log": []}, CONFIG)["log"]
+    finally:
+        sys.setswitchinterval(before)
+    written = {e.write: e.value for e in trace.events if e.kind == "wrote"}
+    (commit,) = [e for e in trace.events if e.kind == "commit" and e.name == "node"]
+    assert len(log) == 641
+    assert [text for key in commit.writes for text in written[key]] == log
+    assert commit.dropped == ()
+    assert {row.fate for row in trace.ledger if row.node == "node"} == {"applied"}
+    assert not [e for e in trace.events if e.kind == "note"]

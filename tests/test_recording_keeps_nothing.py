@@ -13,7 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 
 import hitl_lab
-from hitl_lab import values
+from hitl_lab import fingerprints, values
 from hitl_lab.tracing import events as ev
 
 
@@ -145,11 +145,11 @@ def test_a_message_changed_between_write_and_apply_is_told_as_it_was_at_each():
 
 
 def test_a_whole_fingerprint_is_none_where_a_part_was_not_looked_at():
-    assert values.whole_fingerprint({"a": [1, 2, {"b": "c"}]}) is not None
-    assert values.whole_fingerprint([[], [], [], [], [], []]) is None
-    assert values.whole_fingerprint({"a": {1, 2}}) is None
-    assert values.whole_fingerprint({"a": object()}) is None
-    assert values.whole_fingerprint([[[[[]]] * 5] * 5]) is None
+    assert fingerprints.whole_fingerprint({"a": [1, 2, {"b": "c"}]}) is not None
+    assert fingerprints.whole_fingerprint([[], [], [], [], [], []]) is None
+    assert fingerprints.whole_fingerprint({"a": {1, 2}}) is None
+    assert fingerprints.whole_fingerprint({"a": object()}) is None
+    assert fingerprints.whole_fingerprint([[[[[]]] * 5] * 5]) is None
 
 
 @pytest.mark.parametrize(
@@ -166,10 +166,10 @@ def test_a_whole_fingerprint_is_none_where_a_part_was_not_looked_at():
 )
 def test_a_fingerprint_changes_with_its_value(change):
     value = {"list": ["a", "b"], "dict": {"k": 1}, "empty": [], "message": AIMessage("text", id="a1")}
-    before = values.fingerprint(value)
-    assert values.fingerprint(value) == before
+    before = fingerprints.fingerprint(value)
+    assert fingerprints.fingerprint(value) == before
     change(value)
-    assert values.fingerprint(value) != before
+    assert fingerprints.fingerprint(value) != before
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 6, 7, 60, 500])
@@ -177,9 +177,9 @@ def test_a_fingerprint_changes_with_its_value(change):
 def test_a_change_within_the_ends_of_a_list_is_seen_however_long_it_is(size, at):
     """In lists of more than five items only a replaced item was seen."""
     value = [AIMessage("text", id=f"m{i}") for i in range(size)]
-    before = values.fingerprint(value)
+    before = fingerprints.fingerprint(value)
     value[max(at, -size)].content = "other"
-    assert values.fingerprint(value) != before
+    assert fingerprints.fingerprint(value) != before
 
 
 def test_a_message_changed_in_place_is_told_in_a_long_list():
@@ -205,9 +205,9 @@ def test_a_message_changed_in_place_is_told_in_a_long_list():
 @pytest.mark.parametrize(("old", "new"), [(1, True), (1, 1.0), (0, False), ("a", "b"), (None, 0), (b"1", "1")])
 def test_a_fingerprint_tells_equal_values_of_other_types(old, new):
     value = {"in": {"k": old}}
-    before = values.fingerprint(value), values.whole_fingerprint(value)
+    before = fingerprints.fingerprint(value), fingerprints.whole_fingerprint(value)
     value["in"]["k"] = new
-    after = values.fingerprint(value), values.whole_fingerprint(value)
+    after = fingerprints.fingerprint(value), fingerprints.whole_fingerprint(value)
     assert before[0] != after[0] and before[1] != after[1]
 
 

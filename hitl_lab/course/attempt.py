@@ -11,7 +11,7 @@ from typing import Any
 from hitl_lab import record, scenarios
 from hitl_lab.scenarios._scenario import Action, Outcome, Scenario, run
 from hitl_lab.trace import Trace
-from hitl_lab.values import show
+from hitl_lab.value_text import show
 
 CONFIG = {"configurable": {"thread_id": "1"}}
 

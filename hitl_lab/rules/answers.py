@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from hitl_lab import values
 from hitl_lab.findings import LOSS, RISK, Advice, Finding, Place
 from hitl_lab.rules import _advice
 from hitl_lab.rules._case import Attempt, Case, once, places
 from hitl_lab.sentences import code, listed
 from hitl_lab.tracing import events as ev
+from hitl_lab.value_text import clean, show
 
 _ID = re.compile(r"[0-9a-f]{32}|[0-9a-f-]{36}")
 
@@ -22,7 +22,7 @@ def lost(case: Case) -> Iterator[Finding]:
         start: Any = answer.action.started
         if answer.fate == "refused" or start.saver is None:
             continue
-        given = values.show(answer.value, 60)
+        given = show(answer.value, 60)
         ids = _ids(answer.value)
         if answer.fate != "lost":
             yield from _unknown_ids(case, answer, ids)
@@ -132,7 +132,7 @@ def _nothing_paused(case: Case, answer: Any, fresh: bool) -> Finding:
         "HL016",
         LOSS if fresh else RISK,
         case.story.threads.get(answer.action.thread, "thread"),
-        f"{start.action}() came with Command(resume={values.show(answer.value, 60)}), but {why}.",
+        f"{start.action}() came with Command(resume={show(answer.value, 60)}), but {why}.",
         Advice(text, "", sketch),
         effect="No interrupt() took the answer.",
         runs=(answer.action.label,),
@@ -161,8 +161,8 @@ def before_question(case: Case) -> Iterator[Finding]:
             "HL007",
             RISK,
             call.name,
-            f"The run was paused without a question, and interrupt({values.show(call.value, 40)}) in {code(call.name)} "
-            f"took the waiting answer {values.show(answer.value, 40)} at once.",
+            f"The run was paused without a question, and interrupt({show(call.value, 40)}) in {code(call.name)} "
+            f"took the waiting answer {show(answer.value, 40)} at once.",
             Advice(
                 "Go on with None first, show the question, then resume; or leave the breakpoint out, interrupt() is a "
                 "pause by itself.",
@@ -195,15 +195,15 @@ def other_question(case: Case) -> Iterator[Finding]:
             old = asked.get(key)
             if old is None or "update" in command:
                 continue
-            before, now = values.show(old[1].value, 400), values.show(call.value, 400)
+            before, now = show(old[1].value, 400), show(call.value, 400)
             if before == now:
                 continue
             yield Finding(
                 "HL009",
                 LOSS,
                 attempt.path,
-                f"interrupt() number {call.index + 1} of {code(attempt.name)} asked {values.show(old[1].value, 50)}, "
-                f"and on resume the call there asked {values.show(call.value, 50)}: answers are matched by position.",
+                f"interrupt() number {call.index + 1} of {code(attempt.name)} asked {show(old[1].value, 50)}, "
+                f"and on resume the call there asked {show(call.value, 50)}: answers are matched by position.",
                 _advice.ask_from_state(attempt.path),
                 effect="The person agreed to one thing, and another was done.",
                 runs=once([old[0].action.label, attempt.action.label]),
@@ -224,7 +224,7 @@ def several_questions(case: Case) -> Iterator[Finding]:
             "HL017",
             RISK,
             listed(read.next),
-            f"{len(read.interrupts)} questions were open, and Command(resume={values.show(answer.value, 40)}) does not "
+            f"{len(read.interrupts)} questions were open, and Command(resume={show(answer.value, 40)}) does not "
             "say which one it answers.",
             Advice(
                 "Resume with a map from interrupt id to answer.",
@@ -232,7 +232,7 @@ def several_questions(case: Case) -> Iterator[Finding]:
                 "asked = graph.get_state(config).interrupts\n"
                 "graph.invoke(Command(resume={i.id: answer_to(i.value) for i in asked}), config)",
             ),
-            effect=f"LangGraph refused it ({values.clean((ended.error or '')[:90])}); nothing ran.",
+            effect=f"LangGraph refused it ({clean((ended.error or '')[:90])}); nothing ran.",
             runs=(answer.action.label,),
             events=case.numbers(read, answer.action.started, ended),
             places=places(case.call_of(answer.action)),

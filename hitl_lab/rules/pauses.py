@@ -15,6 +15,7 @@ from hitl_lab.rules.writes import _resume_instead
 from hitl_lab.sentences import code, listed
 from hitl_lab.story import Action
 from hitl_lab.tracing import events as ev
+from hitl_lab.value_text import clean, show
 
 
 def _siblings(case: Case) -> Iterator[tuple[Attempt, Attempt, list[Action]]]:
@@ -120,7 +121,7 @@ def skipped(case: Case) -> Iterator[Finding]:
             continue
         asking = {i.node for i in start.interrupts if i.node} or set(start.next)
         for name in (n for n in dict.fromkeys(done.nodes) if n in asking and n in start.next and n not in read.next):
-            asked = listed(values.show(i.value, 40) for i in start.interrupts if i.node in (name, ""))
+            asked = listed(show(i.value, 40) for i in start.interrupts if i.node in (name, ""))
             chosen = f"as_node={name!r}" if start.as_node else f"the as_node LangGraph inferred, {name!r},"
             place = case.story.place(action.events[0].ns)
             yield Finding(
@@ -146,7 +147,7 @@ def swallowed(case: Case) -> Iterator[Finding]:
         inner = case.paused_inside.get((attempt.action.key, attempt.task), [])
         if not asked and not inner:
             continue
-        shown = f"interrupt({values.show(asked[0].value, 40)})" if asked else ""
+        shown = f"interrupt({show(asked[0].value, 40)})" if asked else ""
         question = shown or "a graph called inside it paused, which"
         kept = "Its writes were handed on as those of a finished task." if attempt.outcome == "finished" else ""
         name = _advice.ident(attempt.name)
@@ -196,7 +197,7 @@ def new_input(case: Case) -> Iterator[Finding]:
         asks = bool(read.interrupts)
         nodes = listed(code(n) for n in read.next)
         what = "{}" if start.input == {} else "a new input"
-        dropped = listed(values.show(i.value, 40) for i in read.interrupts)
+        dropped = listed(show(i.value, 40) for i in read.interrupts)
         go_on = "Command(resume=...)" if asks else "None"
         if asks:
             advice = _resume_instead(read.next[0])
@@ -287,8 +288,8 @@ def repeated_effect(case: Case) -> Iterator[Finding]:
             "HL008",
             RISK if stores and same else LOSS,
             path,
-            f"{code(first.name)} did {values.clean(effect.label)!r} {len(times)} times: {why}.",
-            _advice.effect_after(path, values.clean(effect.label)),
+            f"{code(first.name)} did {clean(effect.label)!r} {len(times)} times: {why}.",
+            _advice.effect_after(path, clean(effect.label)),
             effect="A put to the store under the same key is harmless if the value is the same; nothing takes it back."
             if stores
             else "No pause takes it back, and no saver knows of it.",

@@ -14,6 +14,7 @@ from hitl_lab.rules._case import Case, once, places, write_names
 from hitl_lab.rules.writes import not_stored as lost_at_saver
 from hitl_lab.sentences import code, listed
 from hitl_lab.tracing import events as ev
+from hitl_lab.value_text import clean
 
 _SERIALISING = re.compile(r"serializ|serialis|pickle|msgpack|ormsgpack|json", re.IGNORECASE)
 
@@ -45,7 +46,7 @@ def no_checkpointer(case: Case) -> Iterator[Finding]:
             ),
             effect="The pause looks normal, but it cannot be resumed."
             if pause is not None
-            else f"LangGraph refused it: {values.clean((ended.error if ended else '') or '')[:90]}.",
+            else f"LangGraph refused it: {clean((ended.error if ended else '') or '')[:90]}.",
             runs=(action.label,),
             events=case.numbers(start, pause, ended),
             places=places(
@@ -73,7 +74,7 @@ def not_stored(case: Case) -> Iterator[Finding]:
             "HL014",
             LOSS if rows or failed else RISK,
             case.where(bad[0].path, channel) if bad else saver,
-            f"{code(saver)} raised {values.clean(text)[:160]}: what was handed to it is not stored.",
+            f"{code(saver)} raised {clean(text)[:160]}: what was handed to it is not stored.",
             _plain(bad[0].node, channel) if bad and serialising else _LOOK,
             effect=f"After this run the checkpoint of {listed(once(r.node for r in rows))} is not there: it runs again."
             if rows

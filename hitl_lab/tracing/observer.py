@@ -10,16 +10,17 @@ from operator import is_
 from time import perf_counter
 from typing import Any
 
-from hitl_lab import values
 from hitl_lab.tracing import events as ev
 from hitl_lab.tracing import sources
-from hitl_lab.tracing.recorder import COMMITTED_AND_PUT, Head, Recorder, Rows, new_write
+from hitl_lab.tracing.channels import LEAST, Channels
+from hitl_lab.tracing.raw import COMMITTED_AND_PUT, Head, Rows, new_write
+from hitl_lab.tracing.recorder import Recorder
 from hitl_lab.tracing.tasklog import Control, Handed, TaskLog, Write, fields_of, mutated, prints
 
 InfoData = tuple[str, str, str, tuple[str, ...], bool, bool, Any, int | None]
-"""The fields of an `events.TaskInfo`, in order; the last is a key of `sources`, see `recorder.INFO`."""
+"""The fields of an `events.TaskInfo`, in order; the last is a key of `sources`, see `raw.INFO`."""
 
-# The kinds that a superstep has many of; their fields are told in order, see `recorder.FIELDS`. There `put` is bound to
+# The kinds that a superstep has many of; their fields are told in order, see `raw.FIELDS`. There `put` is bound to
 # a name before it is called: Python 3.11 is slow to call through an attribute of an instance.
 TICKED, TASK_STARTED, WROTE, TASK_ENDED = (made.kind for made in (ev.Ticked, ev.TaskStarted, ev.Wrote, ev.TaskEnded))
 COMMITTED, PUT_WRITES, SAVER_PUT_WRITES = (made.kind for made in (ev.Committed, ev.PutWrites, ev.SaverPutWrites))
@@ -76,9 +77,7 @@ class LoopObserver:
         self.at_saver: dict[tuple[str, str], Handed] = {}
         # Checkpoint id -> the superstep that made it: a saver's put may come back steps later.
         self.made_in: dict[str, int | None] = {}
-        self.before: dict[str, Any] = {}
-        # What the lists written in this superstep hold, by id(): fingerprint and snapshot; the writes keep them alive.
-        self.parts: dict[int, tuple[Any, dict[str, Any]]] = {}
+        self.channels = Channels(recorder, self.control)
         self.step: int | None = None
         self.started = False
         self.status = "done"
@@ -106,7 +105,7 @@ class LoopObserver:
         self, made: type[ev.Event], channels: Mapping[str, Any], *, input: Any, command: Any, **fields: Any
     ) -> None:
         self.started = True
-        loaded = self.read(channels)
+        loaded = self.channels.read(channels)
         fields["values"] = {k: self.recorder.snap(k, v) for k, v in loaded.items()}
         fields["input"] = None if command is not None else self.recorder.snap_input(input)
         if made is ev.RunStarted:
@@ -114,60 +113,6 @@ class LoopObserver:
         if fields.get("checkpoint"):
             self.known_checkpoints.add(fields["checkpoint"])
         self.emit_outside(made, **fields)
-
-    def read(self, channels: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the state channels' values that are there, and remember them for the next change."""
-        out: dict[str, Any] = {}
-        for name, channel in channels.items():
-            if self.control[name]:
-                continue
-            try:
-                out[name] = channel.get()
-            except Exception:  # LangGraph's EmptyChannelError: nothing was written yet
-                continue
-        self.before = {k: (list(v) if type(v) is list else v) for k, v in out.items()}
-        return out
-
-    def changes(self, channels: Mapping[str, Any], updated: Iterable[str] | None) -> dict[str, Any]:
-        """Return the change of each state channel since it was last read."""
-        out: dict[str, Any] = {}
-        known, control, recorder = self.before, self.control, self.recorder
-        for name in sorted(channels if updated is None else updated):
-            if control[name] or name not in channels:
-                continue
-            try:
-                now = channels[name].get()
-            except Exception:
-                continue
-            before = known.get(name, _ABSENT)
-            if type(now) is not list:
-                if now is not before:
-                    atom = type(now) is int and _LEAST <= now < -_LEAST and recorder.redact is None
-                    out[name] = {"set": now if atom else recorder.snap(name, now)}
-                    known[name] = now
-                continue
-            delta = values.change(before, now, functools.partial(self.snap_again, name))
-            if delta is not None:
-                out[name] = delta
-                known[name] = list(now)
-        return out
-
-    def snap_again(self, channel: str, value: Any) -> Any:
-        """Return a snapshot that shares the items of a list with the writes they came from, unless they changed since.
-
-        What a message list grows by is then looked through and kept once instead of twice.
-        """
-        parts = self.parts
-        if not parts or type(value) is not list or len(value) > values.ITEMS_LIMIT or self.recorder.redact is not None:
-            return self.recorder.snap(channel, value)
-        out = []
-        for item in value:
-            known = parts.get(id(item))
-            if known is not None and known[0] is not None and known[0] == values.whole_fingerprint(item):
-                out.append(known[1])
-            else:
-                out.append(self.recorder.snap(channel, item))
-        return out
 
     @guarded
     def paused(self, reason: str, nodes: Sequence[str], interrupts: tuple[ev.InterruptInfo, ...]) -> None:
@@ -204,7 +149,8 @@ class LoopObserver:
         handed on, and the saver returns for them, after its loop was left.
         """
         self.logs = {id: log for id, log in self.logs.items() if log.running and (log.rows or log.held)}
-        self.before, self.last_values, self.null, self.parts = {}, None, TaskLog("", "", None), {}
+        self.last_values, self.null = None, TaskLog("", "", None)
+        self.channels = Channels(self.recorder, self.control)
 
     # ------------------------------------------------------------ tasks
 
@@ -223,7 +169,7 @@ class LoopObserver:
         """
         try:
             recorder, run = self.recorder, self.run
-            self.step, self.logs, self.parts = step, logs, {}
+            self.step, self.logs, self.channels.parts = step, logs, {}
             for id in logs:
                 recorder.run_of_task[id] = run
             for log, writes in loaded:
@@ -278,17 +224,8 @@ class LoopObserver:
 
     def tell_wrote(self, log: TaskLog, key: int, write: Write, via: str) -> None:
         channel, value = write
-        taken, put = self.snap_parts(channel, value), self.recorder.put
+        taken, put = self.channels.snap(channel, value), self.recorder.put
         put((WROTE, perf_counter(), self.head, self.step, log.id, log.name, key, channel, taken, via, None))
-
-    def snap_parts(self, channel: str, value: Any) -> Any:
-        """Return the snapshot of a write, and remember those of the items of a list, for `snap_again`."""
-        taken = self.recorder.snap(channel, value)
-        if type(taken) is list and type(value) is list and len(taken) == len(value):
-            for item, part in zip(value, taken, strict=True):
-                if type(part) is dict:
-                    self.parts[id(item)] = values.whole_fingerprint(item), part
-        return taken
 
     def task_started(self, log: TaskLog, state: Any) -> None:
         try:
@@ -322,10 +259,10 @@ class LoopObserver:
                 else:
                     log.add(write, key)
                 # None (what a branch writes) and numbers without a call.
-                if whole and (value is None or (type(value) is int and _LEAST <= value < -_LEAST)):
+                if whole and (value is None or (type(value) is int and LEAST <= value < -LEAST)):
                     taken = value
                 else:
-                    taken = self.snap_parts(channel, value)
+                    taken = self.channels.snap(channel, value)
                 put = recorder.put  # anew: a listener may have stopped at the last one, and the recorder been closed
                 put((WROTE, perf_counter(), self.head, self.step, log.id, log.name, key, channel, taken, via, source))
         except Exception as exc:
@@ -555,7 +492,7 @@ class LoopObserver:
                 if self.called or None in known:
                     known = self.adopt(log, [w for w in writes if w[0] != self.result], "cache")
                 keys += known
-            changed = self.changes(channels, updated)
+            changed = self.channels.changes(channels, updated)
             put = self.recorder.put
             put((APPLIED, perf_counter(), self.head, self.step, where, tuple(keys), changed))
         except Exception as exc:
@@ -564,7 +501,8 @@ class LoopObserver:
     @guarded
     def half_applied(self, where: str, channels: Mapping[str, Any], error: str) -> None:
         """`apply_writes` raised: what it had done by then stays done, and with durability "exit" it is saved."""
-        changed = ", ".join(name for name, delta in self.changes(channels, None).items() if [] not in delta.values())
+        changes = self.channels.changes(channels, None)
+        changed = ", ".join(name for name, delta in changes.items() if [] not in delta.values())
         if changed:
             self.recorder.note(
                 f"apply_writes stopped half-way in {where}, after it had changed {changed}: {error}", self.run
@@ -590,9 +528,6 @@ class LoopObserver:
         except Exception as exc:
             self.recorder.fail("saver_put", exc)
 
-
-_ABSENT = object()
-_LEAST = -(2**63)
 
 
 def null_id(checkpoint: str) -> str:

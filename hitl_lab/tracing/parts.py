@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from hitl_lab import values
 from hitl_lab.errors import ExecutorError
+from hitl_lab.value_text import show
 
 
 def copied(value: Any) -> Any:
@@ -24,7 +25,7 @@ def copied(value: Any) -> Any:
 
 
 def _shown(value: Any, width: int = 100) -> str:
-    return values.show(values.snapshot(value), width)
+    return show(values.snapshot(value), width)
 
 
 class Write(NamedTuple):

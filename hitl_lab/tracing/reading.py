@@ -278,7 +278,7 @@ class Update:
             log.id, log.name = f"update:{observer.run}", task.name
             keys += observer.adopt(log, regular, "update_state")
         self.keys += keys
-        changed = observer.changes(channels, updated)
+        changed = observer.channels.changes(channels, updated)
         observer.emit(ev.Applied, where="update_state", writes=tuple(keys), changes=changed)
 
     def stored_null(self, writes: Sequence[Any]) -> bool:

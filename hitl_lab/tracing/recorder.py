@@ -8,13 +8,13 @@ import itertools
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from hitl_lab import values
 from hitl_lab._steady import collector_paused
-from hitl_lab.tracing import sources
-from hitl_lab.tracing.events import KINDS, Event, Noted, Row, Source, TaskInfo, Wrote
+from hitl_lab.tracing.events import Event, Noted, Source
+from hitl_lab.tracing.raw import Maker, Raw, Rows, by_name
 
 if TYPE_CHECKING:
     from hitl_lab.trace import Trace
@@ -45,68 +45,7 @@ CURRENT = _Current()
 """The recorder of the running context. Read only where a loop is constructed or an update begins: later hooks run in
 done-callbacks and pool threads where it is not visible, so they hold the recorder as an attribute."""
 
-Raw = tuple[Any, ...]
-"""What happened, before an event is made of it: (kind, perf_counter(), (run, ns) or Head, step, *the fields of FIELDS).
-
-Rows are keys of writes or plain tuples in there, tasks are the fields of each in one tuple, and places in source files
-are keys (`sources.key_of_frame`).
-"""
-
-
-class Head(NamedTuple):
-    """What all events of one observer have in common, and how it tells what a channel is.
-
-    control: by channel, whether it is one of LangGraph's own. untracked: channels that no checkpoint holds.
-    """
-
-    run: int
-    ns: tuple[str, ...]
-    control: Mapping[str, bool]
-    untracked: frozenset[str]
-
-
-Rows = tuple[Any, ...]
-"""Rows that stand for writes: each the key of a write of the event's own task, or the fields of an `events.Row`."""
-
-
-# The fields that come as plain data, by kind of event.
-_PLAIN = {
-    kind: tuple(n for n in ("rows", "handed", "tasks", "source", "where") if n in made.__dataclass_fields__)
-    for kind, made in KINDS.items()
-}
-# The order in which `put` takes the fields of an event.
-FIELDS = {
-    kind: tuple(n for n in made.__dataclass_fields__ if n not in Event.__dataclass_fields__)
-    for kind, made in KINDS.items()
-}
-# The fields that are told of each write; what else an event says of it follows from the channel.
-FIELDS["wrote"] = ("task", "name", "write", "channel", "value", "via", "source")
-COMMITTED_AND_PUT = "commit and put_writes"
-"""Stands for the two events in one, when all that a task wrote went on: by far most often."""
-FIELDS[COMMITTED_AND_PUT] = ("task", "name", "outcome", "rows", "where", "checkpoint", "to_saver", "cached")
-_HEAD = 4
-INFO = len(TaskInfo.__dataclass_fields__)
-"""How many fields stand for one task among those of a tick."""
-# Kinds whose fields come by name, as one dict: those that are rare.
-_NAMED = {f"{kind} by name": kind for kind in KINDS}
-new_write = itertools.count(1).__next__
-"""Return a key for a write, unique in the process."""
 _run_keys = itertools.count(1)
-
-
-def _complete(fields: dict[str, Any], head: Head) -> None:
-    """Add to a write's fields what its channel is."""
-    channel = fields["channel"]
-    fields["control"], fields["untracked"] = head.control[channel], channel in head.untracked
-    if fields["control"] and fields["via"] == "return":
-        fields["via"] = "branch"
-
-
-def _two(fields: dict[str, Any]) -> dict[str, Any]:
-    """Leave in the fields of COMMITTED_AND_PUT those of `put_writes`, and return those of `commit`."""
-    rows = fields["rows"]
-    more = {name: fields.pop(name) for name in ("outcome", "where")}
-    return {"task": fields["task"], "name": fields["name"], "writes": rows, "handed": rows, **more}
 
 
 def _nothing(raw: Raw) -> None:
@@ -132,11 +71,9 @@ class Recorder:
         rows: bool = False,
         parent: Recorder | None = None,
     ) -> None:
-        # The raw events that no event was made of yet, one after the other in one flat list: an event costs several
-        # times as much, so it is made when somebody asks, and a tuple kept for each would be one more object for the
-        # garbage collector to count. Extending a list by a tuple needs no lock.
+        # The raw events that no event was made of yet, one after the other in one flat list: a tuple kept for each
+        # would be one more object for the garbage collector to count. Extending a list by a tuple needs no lock.
         self._raw: list[Any] = []
-        self._events: list[Event] = []
         self.redact = redact
         self._on_event = on_event
         # Where the run's threads wait for a learner (hitl_lab.tracing.gates.Gates); None: they do not.
@@ -153,8 +90,6 @@ class Recorder:
         self.pending: dict[str, Rows] = {}
         # task id -> rows it put earlier, from the oldest: a saver that has a row keeps it and ignores the new one.
         self.replaced: dict[str, Rows] = {}
-        # The writes by key, as far as their events are made.
-        self._writes: dict[int, Wrote] = {}
         # task id -> run key, for a subgraph whose config lost its caller's send.
         self.run_of_task: dict[str, int] = {}
         # thread id -> the savers in memory that have a thread of that id, from the first.
@@ -164,7 +99,7 @@ class Recorder:
         # What `hitl_lab.counterfactual` asks of the loops made in its block; None: LangGraph as it is.
         self.counterfactual: str | None = None
         self._lock = threading.Lock()
-        self._start = time.perf_counter()
+        self._made = Maker(time.perf_counter())
         self._choose()
 
     def _choose(self) -> None:
@@ -216,7 +151,7 @@ class Recorder:
         keys = [key for row in rows if (key := row if type(row) is int else row[1]) is not None]
         if keys:
             self._make_all()
-        return [(self._writes[key].channel, key) for key in keys]
+        return [(self._made.writes[key].channel, key) for key in keys]
 
     def take(self, rows: list[tuple[str, int]], channel: str, value: Any) -> int | None:
         """Take the row of a stored write out of `rows` and return its key; None if it is none of them.
@@ -228,7 +163,7 @@ class Recorder:
             return None
         if len(found) > 1:
             stored = self.snap(channel, value)
-            found = [row for row in found if self._writes[row[1]].value == stored] or found
+            found = [row for row in found if self._made.writes[row[1]].value == stored] or found
         rows.remove(found[0])
         return found[0][1]
 
@@ -258,58 +193,12 @@ class Recorder:
     def events(self) -> list[Event]:
         """The events so far, in order of arrival; made from what was noted since the last look."""
         self._make_all()
-        return self._events
+        return self._made.events
 
     def _make_all(self) -> None:
         if self._raw:
             with self._lock, collector_paused():
-                self._make()
-
-    def _make(self) -> None:
-        raw, at = self._raw, 0
-        upto = len(raw)  # other threads may go on
-        try:
-            while at < upto:
-                kind, told, head, step = raw[at : at + _HEAD]
-                at += _HEAD
-                if kind in _NAMED:
-                    kind, fields = _NAMED[kind], dict(raw[at])
-                    at += 1
-                else:
-                    names = FIELDS[kind]
-                    fields = dict(zip(names, raw[at : at + len(names)], strict=True))
-                    at += len(names)
-                    if kind == "wrote":
-                        _complete(fields, head)
-                    elif kind == COMMITTED_AND_PUT:
-                        commit, kind = _two(fields), "put_writes"
-                        self._add("commit", told, head, step, commit)
-                self._add(kind, told, head, step, fields)
-        finally:
-            del raw[:at]
-
-    def _add(self, kind: str, told: float, head: Any, step: int | None, fields: dict[str, Any]) -> None:
-        for name in _PLAIN[kind]:
-            if name in fields:
-                fields[name] = self._part(name, fields)
-        made = self._events
-        event = KINDS[kind](n=len(made) + 1, t=told - self._start, run=head[0], ns=head[1], step=step, **fields)
-        made.append(event)
-        if type(event) is Wrote:
-            self._writes[event.write] = event
-
-    def _part(self, name: str, fields: dict[str, Any]) -> Any:
-        """Return what stands for a field of plain data in an event."""
-        given = fields[name]
-        if name == "tasks":
-            infos = (given[at : at + INFO] for at in range(0, len(given), INFO))
-            return tuple(TaskInfo(*info[:-1], sources.by_key(info[-1])) for info in infos)
-        if type(given) is int:
-            return sources.by_key(given)
-        if name in ("rows", "handed"):
-            known, task = self._writes, fields["task"]
-            return tuple(Row(known[x].channel, x, None, task) if type(x) is int else Row(*x) for x in given)
-        return given
+                self._made.make(self._raw)
 
     def emit(
         self,
@@ -323,17 +212,17 @@ class Recorder:
 
         fields: the event's own fields, kept as they are, so the caller must not change them; rows may be plain tuples.
         """
-        self.put((f"{made.kind} by name", time.perf_counter(), (run, ns), step, fields or {}))
+        self.put((by_name(made.kind), time.perf_counter(), (run, ns), step, fields or {}))
 
     def _put(self, raw: Raw) -> None:
         """Stand for `put` while somebody listens; when nobody does, that is the bare `extend` of a list."""
         if self.parent is not None:
             self.parent.put(raw)
         with self._lock:
-            known = len(self._events)
+            known = len(self._made.events)
             self._raw.extend(raw)
-            self._make()
-            new = self._events[known:]
+            self._made.make(self._raw)
+            new = self._made.events[known:]
             faults = [fault for event in new if self._sinks and (fault := self._tell_sinks(event)) is not None]
         for fault in faults:
             self.note(f"A listener was removed: {fault}")

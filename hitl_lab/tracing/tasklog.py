@@ -8,8 +8,8 @@ from itertools import compress
 from operator import is_
 from typing import Any
 
-from hitl_lab import values
-from hitl_lab.tracing.recorder import Rows
+from hitl_lab import fingerprints
+from hitl_lab.tracing.raw import Rows
 
 Write = tuple[str, Any]
 Handed = tuple["TaskLog", Rows | None, Collection[Write], str, int | None, bool, bool]
@@ -115,8 +115,8 @@ def prints(fields: dict[Any, Any]) -> list[Any]:
     """
     out = []
     parts = fields.values()
-    for value in compress(parts, map(values.can_change, map(type, parts))):
-        out.append(0 if type(value) is list and not value else values.fingerprint(value))  # noqa: PERF401 - a call more
+    for value in compress(parts, map(fingerprints.can_change, map(type, parts))):
+        out.append(0 if type(value) is list and not value else fingerprints.fingerprint(value))  # noqa: PERF401 - a call more
     return out
 
 
@@ -131,7 +131,7 @@ def mutated(before: Held, state: Any) -> tuple[str, ...]:
     ):
         return ()
     then = iter(printed)
-    old = {k: None if type(v) in values.LEAVES else next(then) for k, v in were.items()}
+    old = {k: None if type(v) in fingerprints.LEAVES else next(then) for k, v in were.items()}
     out = []
     for key in {**were, **now}:
         if type(key) is not str:

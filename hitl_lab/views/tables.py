@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hitl_lab import differences, values
+from hitl_lab import differences
+from hitl_lab.value_text import clean, show
 from hitl_lab.views import html
 from hitl_lab.views.stepper import View
 from hitl_lab.views.text import LIVE, far, notes, yes
@@ -56,14 +57,14 @@ def ledger_table(ledger: Ledger) -> Table:
 
 
 def _ledger_row(row: Row) -> list[Cell]:
-    short = values.show(row.value, 80) if row.key is not None else row.via
+    short = show(row.value, 80) if row.key is not None else row.via
     full = differences.pretty(row.value) if row.key is not None else short
     returned = ["yes · phantom", "ghost"] if row.phantom else [yes(row.returned)]
     return [
         [row.write],
         [row.run],
-        [values.clean(row.path)],
-        [values.clean(row.channel)],
+        [clean(row.path)],
+        [clean(row.channel)],
         [short, "", full] if full != short else [short],
         [row.fate, TONES.get(row.fate, "")],
         [far(row)],
@@ -92,8 +93,8 @@ def _finding_row(finding: Finding) -> list[Cell]:
         [finding.code],
         [finding.severity, SEVERITY_TONES.get(finding.severity, "")],
         [finding.title],
-        [values.clean(finding.where.split(" → ", 1)[0])],
-        [values.clean(finding.channel)],
+        [clean(finding.where.split(" → ", 1)[0])],
+        [clean(finding.channel)],
         [runs, "", "", list(finding.runs)] if finding.runs else [""],
         [" ".join(filter(None, (finding.cause, finding.effect)))],
         [advice[0], "", f"{advice[0]}\n\n{finding.advice.sketch}"] if finding.advice.sketch else advice,

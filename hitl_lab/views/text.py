@@ -6,13 +6,13 @@ import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hitl_lab import values
 from hitl_lab.answers import Answer, answers
 from hitl_lab.findings import findings_lines
 from hitl_lab.ledger import Ledger, Row
 from hitl_lab.sentences import plural, sentence
 from hitl_lab.story import Action, Story
 from hitl_lab.tracing import events as ev
+from hitl_lab.value_text import show
 
 if TYPE_CHECKING:
     from hitl_lab.trace import Trace
@@ -99,7 +99,7 @@ def ledger_text(ledger: Ledger, value_width: int = 60) -> str:
                 row.write,
                 row.run.replace("run ", "").replace("update ", "u"),
                 f"{row.path} → {row.channel}",
-                row.via if row.key is None else values.show(row.value, value_width),
+                row.via if row.key is None else show(row.value, value_width),
                 far(row),
                 yes(row.in_state),
                 yes(row.returned),
@@ -198,7 +198,7 @@ def _outline_lines(action: Action, story: Story, answer: Answer | None) -> list[
             case ev.Noted():
                 lines.append(sentence(event, story))
     if answer is not None and answer.fate != "taken":
-        value = values.show(answer.value, 40)
+        value = show(answer.value, 40)
         lines.insert(0, {
             "lost": f"The answer {value} was lost: no interrupt() took it.",
             "taken before asked": f"The answer {value} was taken by an interrupt() whose question was never shown.",

@@ -7,7 +7,7 @@ from typing import Any
 
 from hitl_lab.course.attempt import told
 from hitl_lab.trace import Trace
-from hitl_lab.values import show
+from hitl_lab.value_text import show
 
 
 def rows(trace: Trace, node: str, channel: str | None = None, run: str = "run 1") -> list[Any]:

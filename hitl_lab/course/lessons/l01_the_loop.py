@@ -4,7 +4,8 @@ from hitl_lab.course.attempt import perform
 from hitl_lab.course.lesson import Choice, Exercise, Fact, Goal, Lesson, Mistake, Ordering, Prediction
 from hitl_lab.course.lessons._given import given
 from hitl_lab.scenarios._scenario import Invoke
-from hitl_lab.values import show, snapshot
+from hitl_lab.value_text import show
+from hitl_lab.values import snapshot
 
 PARTS = ("task.writes", "pending writes", "channels", "checkpoint")
 WRITTEN, PENDING, APPLIED = PARTS[:1], PARTS[:2], (PARTS[0], *PARTS[2:])

@@ -31,7 +31,7 @@ def update_apply_writes(original: Callable[..., Any]) -> Callable[..., Any]:
             return original(checkpoint, channels, tasks, *args, **kwargs)
         tasks = list(tasks)
         update.observer.knows(untracked(channels))
-        _quietly(update, update.observer.read, channels)
+        _quietly(update, update.observer.channels.read, channels)
         out = original(checkpoint, channels, tasks, *args, **kwargs)
         _quietly(update, update.applied, tasks, channels, updated_channels(out))
         return out
