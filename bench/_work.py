@@ -50,8 +50,9 @@ def _graph(kind, steps):
         return loop_graph, {"n": 0, "upto": steps}
     if kind == "sqlite":
         return lambda: loop_graph(_sqlite()), {"n": 0, "upto": steps}
-    if kind == "growing":
-        return talk_graph, {"n": 0, "upto": steps, "messages": []}
+    if kind.startswith("growing"):
+        make = talk_graph if kind == "growing" else lambda: talk_graph(_sqlite())
+        return make, {"n": 0, "upto": steps, "messages": []}
     return wide_graph, {"n": steps + 1, "upto": 200, "log": []}
 
 

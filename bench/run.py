@@ -305,9 +305,8 @@ def kernel(_quick):
 def tools(quick):
     """Return a row for each tool that a user would pick instead, and hitl_lab on the same graph."""
     steps, repeats = (50, 1) if quick else (200, 4)
-    told = {"hitl_lab": cost("growing", steps, 1, repeats)}
-    mine = told["hitl_lab"]
-    rows = [(f"hitl_lab, {steps} supersteps, growing list; beside it:", ratio(mine), seconds(mine), "")]
+    told = {name: cost(kind, steps, 1, repeats) for name, kind in OWN.items()}
+    rows = [(f"{name}, {steps} supersteps, growing list", ratio(one), seconds(one), "") for name, one in told.items()]
     for name in TOOLS:
         python = inside(ENVIRONMENTS / name)
         try:
@@ -326,6 +325,7 @@ def tools(quick):
     return told, rows
 
 
+OWN = {"hitl_lab": "growing", "hitl_lab on SqliteSaver": "growing on disk"}
 SHOWS = {
     "langgraph-replay": "a SQLite saver of its own, against SqliteSaver; keeps checkpoints and model calls, no writes",
     "langgraph-viz": "returned values of each superstep; its server left out",

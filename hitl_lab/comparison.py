@@ -8,6 +8,7 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from hitl_lab.frames import FrameList
+from hitl_lab.sentences import plural
 
 SCHEMA = "hitl_lab.comparison"
 VERSION = 1
@@ -127,7 +128,8 @@ def comparison_text(document: dict[str, Any], lists: Sequence[FrameList]) -> str
     titles = [pane["title"] for pane in document["panes"]]
     wide = max(map(len, titles))
     marked = {row: i for i, (row, _, _) in enumerate(document["differences"], 1)}
-    out = [f"Comparison: {document['title']} · {len(document['rows'])} places, {len(marked)} differences"]
+    places, differing = plural(len(document["rows"]), "place"), plural(len(marked), "difference")
+    out = [f"Comparison: {document['title']} · {places}, {differing}"]
     for n, row in enumerate(document["rows"]):
         told = [said(lists[i], k) if k is not None else "–" for i, k in enumerate(row)]
         plain = {_plain(lists[i], k) if k is not None else "–" for i, k in enumerate(row)}

@@ -16,6 +16,7 @@ from hitl_lab.tracing import events as ev
 
 APPLIED, PENDING, DROPPED = "applied", "pending", "dropped"
 DISCARDED, LOST, UNDEFINED, OPEN = "discarded", "lost", "undefined", "open"
+SENT_LATE, ENDED_FIRST = "it was sent after its task was committed", "the run ended before its task did"
 RESULT = "__return__"  # LangGraph's name for what a @task gave back: its caller gets it, it never is a channel
 FATES = (APPLIED, PENDING, DROPPED, DISCARDED, LOST, UNDEFINED)
 
@@ -125,6 +126,7 @@ class _Book:
         self.story = story
         self.rows: dict[int, Row] = {}
         self.untracked: set[int] = set()
+        self.committed_tasks: set[tuple[int, str]] = set()
         self.order: list[Row] = []
         self.pending: dict[str, dict[int, tuple[str, ...]]] = {}  # checkpoint id -> write keys there, with their ns
         self.applied: dict[tuple[int, tuple[str, ...]], list[int]] = {}  # (run, ns) -> keys since its last checkpoint
@@ -284,25 +286,32 @@ class _Book:
         }.get(event.outcome, f"commit did not hand it on (the task ended with: {event.outcome})")
         for key in event.dropped:
             self.drop(key, event.n, event.where, outcome)
+        self.committed_tasks.add((event.run, event.task))
 
     def put_writes(self, event: ev.PutWrites, action: Action) -> None:
-        where = event.checkpoint or self.at.get((event.run, event.ns)) or ""
         for item in event.rows:
-            row = self.rows.get(item.write) if item.write is not None else None
-            if item.write is not None:
-                self.pending.setdefault(where, {})[item.write] = event.ns
-                for depth, part in enumerate(event.ns):
-                    self.inside.setdefault((event.ns[:depth], self.caller_at(part)), []).append((where, item.write))
-            if row is not None:
-                row.handed = "task" if event.task else "null task"
-                result = "a task's result: its caller gets it, no channel does" if row.channel == RESULT else ""
-                row.decided_at, row.where, row.reason = event.n, None, result
-                self.is_pending(row)
+            self.handed(item, event)
+
+    def handed(self, item: ev.Row, event: ev.PutWrites | ev.SaverPutWrites) -> None:
+        """A write is among the pending ones of a checkpoint."""
+        where = event.checkpoint or self.at.get((event.run, event.ns)) or ""
+        row = self.rows.get(item.write) if item.write is not None else None
+        if item.write is not None:
+            self.pending.setdefault(where, {})[item.write] = event.ns
+            for depth, part in enumerate(event.ns):
+                self.inside.setdefault((event.ns[:depth], self.caller_at(part)), []).append((where, item.write))
+        if row is not None:
+            row.handed = "task" if event.task else "null task"
+            result = "a task's result: its caller gets it, no channel does" if row.channel == RESULT else ""
+            row.decided_at, row.where, row.reason = event.n, None, result
+            self.is_pending(row)
 
     def saver_put_writes(self, event: ev.SaverPutWrites, action: Action) -> None:
         for index, item in enumerate(event.rows):
             row = self.rows.get(item.write) if item.write is not None else None
             if row is not None:
+                if row.handed is None and row.fate == OPEN and event.task and not event.error:
+                    self.handed(item, event)  # sent after commit, and before the saver looked into `task.writes`
                 row.saver = event.error is None
                 if event.error:
                     row.reason = f"the saver's put_writes raised {event.error}"
@@ -369,13 +378,18 @@ class _Book:
         mine = self.of_graph.pop((event.run, event.ns), [])
         for row in mine:
             if row.fate == OPEN and row.key is not None:
-                self.drop(row.key, event.n, None, "the run ended before its task did")
+                self.drop(row.key, event.n, None, self.left_open(row))
             elif row.key in self.untracked and row.fate in (APPLIED, PENDING):
                 row.fate, row.decided_at = LOST, event.n
             elif row.fate == PENDING and not kept:
                 self.discard(row, event, action, "it was pending in memory only: this graph has no checkpointer")
         if left := [r for r in mine if r.fate == PENDING]:  # a graph may be called again in the same place
             self.of_graph[event.run, event.ns] = left
+
+    def left_open(self, row: Row) -> str:
+        """Return why nothing became of a write that nobody dropped."""
+        late = (row.action_key, row.task_id) in self.committed_tasks
+        return SENT_LATE if late else ENDED_FIRST
 
     def updated(self, event: ev.StateUpdated, action: Action) -> None:
         for row in self.of_run.get(event.run, ()) if event.error else ():
@@ -451,7 +465,7 @@ class _Book:
         for row in self.order:
             if row.fate == OPEN and row.key is not None and row.action_key in over:
                 # A cancelled task may write after its run has ended, and no commit ever sees it.
-                self.drop(row.key, row.wrote_at, None, "the run ended before its task did")
+                self.drop(row.key, row.wrote_at, None, self.left_open(row))
             # LangGraph gives up on the saver when the run breaks off while a sibling still works.
             if row.fate == PENDING and row.saver is False and row.action_key in over and row.channel != RESULT:
                 row.fate, row.reason = DISCARDED, row.reason or "the run broke off before the saver was called"

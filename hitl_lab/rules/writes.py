@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from hitl_lab.findings import LOSS, NOTE, RISK, Advice, Finding, Place
-from hitl_lab.ledger import APPLIED, DISCARDED, DROPPED, LOST, UNDEFINED, Row
+from hitl_lab.ledger import APPLIED, DISCARDED, DROPPED, ENDED_FIRST, LOST, SENT_LATE, UNDEFINED, Row
 from hitl_lab.rules import _advice
 from hitl_lab.rules._case import Case, once, places, write_names
 from hitl_lab.sentences import code, listed
@@ -185,7 +185,7 @@ def not_stored(row: Row) -> bool:
 
 
 def failed_attempt(case: Case) -> Iterator[Finding]:
-    """HL015: dropped because the node raised, was retried or cancelled, or left for the parent graph."""
+    """HL015: dropped because the node raised, was retried or cancelled, left for the parent graph, or sent too late."""
 
     def failed(row: Row) -> bool:
         if not_stored(row):
@@ -203,6 +203,10 @@ def failed_attempt(case: Case) -> Iterator[Finding]:
             why = "the node left with a Command for the parent graph"
         elif isinstance(by, ev.Committed) and by.outcome == "cancelled":
             why = "the task was cancelled (another task failed, or its time ran out)"
+        elif ENDED_FIRST in row.reason:
+            why = ENDED_FIRST
+        elif SENT_LATE in row.reason:
+            why = "a thread that the node had left behind sent it after the node had returned"
         else:
             why = "the node raised"
         again = bool(once(r.rewritten_by for r in rows))
@@ -213,6 +217,10 @@ def failed_attempt(case: Case) -> Iterator[Finding]:
             f"{_it(rows)} of {code(row.node)} {'was' if len(rows) == 1 else 'were'} dropped, because {why}: "
             f"{code('commit')} hands on the writes of a finished task only.",
             Advice(
+                "Let the node wait for the threads it starts: what is sent after it has returned is kept by luck only."
+            )
+            if SENT_LATE in row.reason
+            else Advice(
                 "By design: a failed attempt leaves nothing behind. If it must survive, return it from a node before "
                 "the one that can fail."
             ),

@@ -377,7 +377,9 @@ class LoopObserver:
         keys = tuple(self.adopt(log, now, "unseen"))
         handed = tuple(row for call in calls for row in self.rows(call))
         kept = {row if type(row) is int else row[1] for row in handed}
-        dropped = tuple(key for key in keys if key not in kept)
+        # Who hands `task.writes` itself on drops nothing: what is missing was sent since, by a thread left behind.
+        whole = any(call[2] is log.live for call in calls)
+        dropped = () if whole else tuple(key for key in keys if key not in kept)
         if dropped:
             self.dropped.update(write[0] for write, key in log.pairs() if key in dropped)
         put = self.recorder.put
@@ -442,18 +444,20 @@ class LoopObserver:
             self.recorder.fail("put_writes", exc)
 
     def saver_put_writes(
-        self, task_id: str, writes: Sequence[Write], checkpoint: str | None, error: str | None
+        self, task_id: str, writes: Collection[Write], checkpoint: str | None, error: str | None, size: int
     ) -> None:
+        """The saver's put_writes came back. size: how many writes there were when it was called."""
         try:
             call = self.at_saver.pop((task_id, checkpoint or ""), None)
             if call is None:  # a saver that is called by another way
                 call = (self.logs.get(task_id) or self.null, None, writes, checkpoint or "", self.step, True, False)
             log, rows, known, _, step, _, _ = call
-            if rows is None or (
-                writes is not known and (len(writes) != len(known) or not all(map(is_, writes, known)))
-            ):
+            # `task.writes` itself may have grown: a thread that a node left behind sends on, and the saver stores it.
+            if rows is None or size != len(rows) or not (writes is known or all(map(is_, writes, known))):
                 # The loop gives the saver other tuples: without untracked ones, with the null task's earlier ones.
-                rows = self.rows((log, None, list(writes), "", step, True, False))
+                told, rows = rows, self.rows((log, None, list(writes)[:size], "", step, True, False))
+                if writes is known and told is not None:
+                    self.recorder.pending[log.id] = rows
             put = self.recorder.put
             put(
                 (

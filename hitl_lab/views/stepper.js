@@ -1017,16 +1017,17 @@ export class Table {
       const under = [...this.below].filter((i) => row[i][0]);
       const beside = make("tr", { class: under.length ? "hl-open" : null }, ...this.beside.map((i) => (i ? make("td", { class: row[i][0].length > 36 ? "hl-wide" : row[i][0].length < 9 ? "hl-short" : null }, inner(row[i])) : make("th", { scope: "row" }, inner(row[i])))));
       if (!under.length) return [beside];
-      return [beside, make("tr", { class: "hl-under" }, make("td"), make("td", { colspan: this.beside.length - 1 }, ...under.map((i) => make("div", {}, make("span", { class: "hl-note" }, `${this.doc.columns[i]}: `), inner(row[i])))))];
+      return [beside, make("tr", { class: "hl-under" }, make("td"), make("td", { colspan: this.beside.length - 1 }, ...under.map((i) => make("div", {}, make("span", { class: "hl-note" }, `${this.doc.columns[i]}: `), inner(row[i], words)))))];
     }));
     if (!shown.length) this.body.append(make("tr", {}, make("td", { colspan: this.beside.length }, this.doc.rows.length ? "Nothing fits these filters." : this.doc.empty || "Nothing here.")));
     if (rows.length > shown.length) this.body.append(make("tr", {}, make("td", { colspan: this.beside.length }, `… ${rows.length - shown.length} more: filter to see them`)));
   }
 }
 
-function inner([text, tone, full]) {
+/** What stands in a cell; `told` makes the nodes of its text, where that is a sentence and not a value. */
+function inner([text, tone, full], told = (plain) => [plain]) {
   if (tone) return make("span", { class: `hl-tag hl-${tone}` }, (TONES[tone] || "") + text);
-  return full ? make("details", { class: "hl-long" }, make("summary", {}, text), make("pre", { class: "hl-v" }, full)) : text;
+  return full ? make("details", { class: "hl-long" }, make("summary", {}, ...told(text)), make("pre", { class: "hl-v" }, full)) : make("span", {}, ...told(text));
 }
 
 /** What a cell is filtered by: its text, or the groups it names. */

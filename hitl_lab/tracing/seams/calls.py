@@ -70,11 +70,12 @@ def watch_put_writes(loop: Any, put_writes: Callable[..., Any]) -> Callable[...,
 
     checkpoint_id = K.CONFIG_KEY_CHECKPOINT_ID
 
-    def tell(error: str | None, *args: Any, **kwargs: Any) -> None:
-        if len(args) < 3:
-            named = dict(zip(("config", "writes", "task_id"), args, strict=False)) | kwargs
-            args = (named["config"], named["writes"], named["task_id"])
-        observer.saver_put_writes(args[2], args[1], args[0][CONF].get(checkpoint_id), error)
+    def named(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        given = dict(zip(("config", "writes", "task_id"), args, strict=False)) | kwargs
+        return given["config"], given["writes"], given["task_id"]
+
+    def tell(args: tuple[Any, ...], size: int, error: str | None) -> None:
+        observer.saver_put_writes(args[2], args[1], args[0][CONF].get(checkpoint_id), error, size)
 
     if inspect.iscoroutinefunction(put_writes):
 
@@ -82,12 +83,14 @@ def watch_put_writes(loop: Any, put_writes: Callable[..., Any]) -> Callable[...,
         async def awatched(*args: Any, **kwargs: Any) -> Any:
             if gates is not None and gates.gone:
                 return None
+            known = args if len(args) >= 3 else named(*args, **kwargs)
+            size = len(known[1])
             try:
                 out = await put_writes(*args, **kwargs)
             except BaseException as exc:
-                tell(values.error_text(exc), *args, **kwargs)
+                tell(known, size, values.error_text(exc))
                 raise
-            tell(None, *args, **kwargs)
+            tell(known, size, None)
             return out
 
         return awatched
@@ -96,15 +99,14 @@ def watch_put_writes(loop: Any, put_writes: Callable[..., Any]) -> Callable[...,
     def watched(*args: Any, **kwargs: Any) -> Any:
         if gates is not None and gates.gone:
             return None
+        known = args if len(args) >= 3 else named(*args, **kwargs)
+        size = len(known[1])
         try:
             out = put_writes(*args, **kwargs)
         except BaseException as exc:
-            tell(values.error_text(exc), *args, **kwargs)
+            tell(known, size, values.error_text(exc))
             raise
-        if kwargs or len(args) < 3:
-            tell(None, *args, **kwargs)
-        else:
-            observer.saver_put_writes(args[2], args[1], args[0][CONF].get(checkpoint_id), None)
+        tell(known, size, None)
         return out
 
     return watched
