@@ -38,6 +38,7 @@ TITLES: dict[str, str] = {
     "HL018": "breakpoint that never lets go",
     "HL019": "asked outside of the node's context",
     "HL020": "recursion limit reached",
+    "HL021": "failed node taken for finished",
 }
 """What each code means, in a few words; docs/findings has a page for each."""
 

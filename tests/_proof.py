@@ -97,5 +97,9 @@ _PROOFS = {
     "HL016": _answer("lost"),
     "HL017": _answer("refused"),
     "HL018": lambda trace, finding, rows, seen: len(_of(seen, ev.Paused)) == 2,
+    "HL021": lambda trace, finding, rows, seen: (
+        _of(seen, ev.TaskEnded)[0].outcome in ("error", "cancelled")
+        and any(t.finished for t in _of(seen, ev.Ticked)[0].tasks)
+    ),
     "HL020": lambda trace, finding, rows, seen: _of(seen, ev.RunEnded)[0].status == "out_of_steps",
 }

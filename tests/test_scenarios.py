@@ -116,6 +116,7 @@ RIGHT = {
     "retry_before_question": ("attempt 4 | charged: yes", "charge*4"),
     "node_error": ("booked | paid: yes", "book pay*3", "- ConnectionError -"),
     "node_error_after_write": ("booked | paying", "book pay*2", "- ConnectionError -"),
+    "router_error": ("answer: yes", "review*2 route", "- ConnectionError -"),
     "error_handler": ("paying | pay failed: the bank is closed, answer was yes", "__error_handler__pay pay*2"),
     "node_timeout": ("fetching | fetched: yes", "fetch*3", "- NodeTimeoutError -"),
     "step_timeout": ("answer: yes | fetching", "ask*3 fetch", "TimeoutError - -"),

@@ -11,6 +11,7 @@ RULES: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     writes.phantom,
     writes.discarded,
     writes.failed_attempt,
+    writes.taken_for_finished,
     writes.mutated,
     pauses.sibling_again,
     pauses.skipped,

@@ -52,6 +52,22 @@ def split(case: Case, path: str, channel: str) -> Advice:
     return Advice(text, "A", sketch)
 
 
+def finish_failed(path: str, returned: bool) -> Advice:
+    """How to go on after a node that failed between its first write and its end, or in an edge out of it."""
+    name = leaf(path)
+    values, why = ("None", "its writes are saved") if returned else ("{...}", "what it had not written yet")
+    sketch = "\n".join([
+        f"{inside(path)}# {why}; its edges are taken now",
+        f"graph.update_state(config, {values}, as_node={_quoted(name)})",
+        "graph.invoke(None, config)",
+    ])  # fmt: skip
+    text = (
+        "Let nothing that can fail come between a node's first write and its end: return once, and let its edges only "
+        f"read what a node before looked up. To go on now, write in the place of `{name}`:"
+    )
+    return Advice(text, "", sketch)
+
+
 def router_out(case: Case, path: str) -> Advice:
     """Fix A for an interrupt() in a conditional edge."""
     name, ask = leaf(path), case.new_node(path, f"ask_after_{ident(leaf(path))}")

@@ -8,9 +8,10 @@ from typing import Any
 from hitl_lab.findings import LOSS, NOTE, RISK, Advice, Finding, Place
 from hitl_lab.ledger import APPLIED, DISCARDED, DROPPED, ENDED_FIRST, LOST, SENT_LATE, UNDEFINED, Row
 from hitl_lab.rules import _advice
-from hitl_lab.rules._case import Case, once, places, write_names
+from hitl_lab.rules._case import Attempt, Case, once, places, write_names
 from hitl_lab.sentences import code, listed
 from hitl_lab.tracing import events as ev
+from hitl_lab.value_text import clean
 
 
 def _groups(rows: Iterator[Row], key: Callable[[Row], Any]) -> list[list[Row]]:
@@ -231,6 +232,40 @@ def failed_attempt(case: Case) -> Iterator[Finding]:
             places=places(_how_source(row), _source("LangGraph", row.where)),
             channel=row.channel,
         )
+
+
+def taken_for_finished(case: Case) -> Iterator[Finding]:
+    """HL021: the node raised after a write, which is saved; so the next run has its writes and does not run it."""
+    failures: dict[str, Attempt] = {}
+    for action in case.story.runs:
+        ticks = [e for e in action.events if isinstance(e, ev.Ticked)]
+        for tick, task in ((e, task) for e in ticks for task in e.tasks):
+            how, attempt = case.story.stands(task, tick), failures.get(task.id)
+            if how not in ("failed", "cancelled") or attempt is None or attempt.ended is None:
+                continue
+            ended, name = attempt.ended, code(attempt.name)
+            returned = any(w.via == "return" for w in attempt.wrote)
+            raised = f"raised {clean(ended.error or 'an exception')[:90]}" if how == "failed" else "was cancelled"
+            cause = (
+                f"the edge out of {name} {raised} after {name} had returned"
+                if returned and how == "failed"
+                else f"{name} {raised} after it had written"
+            )
+            yield Finding(
+                "HL021",
+                RISK,
+                attempt.path,
+                f"In {attempt.action.label} {cause}. The saver has that write, so {action.label} took {name} for "
+                "finished: it did not run again, and none of its edges was taken.",
+                _advice.finish_failed(attempt.path, returned),
+                effect="Nobody is told: the call returns, and get_state() shows the error no more.",
+                runs=(attempt.action.label, action.label),
+                events=case.numbers(ended, tick),
+                places=places(
+                    Place("raised", ended.source) if ended.source is not None else None, case.call_of(action)
+                ),
+            )
+        failures |= {a.task: a for a in case.attempts_of(action)}
 
 
 def mutated(case: Case) -> Iterator[Finding]:

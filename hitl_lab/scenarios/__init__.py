@@ -68,7 +68,7 @@ _FILES: dict[str, tuple[str, ...]] = {
         "except_lets_pause_through",
     ),
     "retries": ("retry_after_answer", "retry_before_question"),
-    "node_error": ("node_error", "node_error_after_write"),
+    "node_error": ("node_error", "node_error_after_write", "router_error"),
     "error_handler": ("error_handler",),
     "node_timeout": ("node_timeout", "step_timeout"),
     "cached_node": ("cached_node",),

@@ -2,7 +2,7 @@
 
 The sibling's write and the answer wait as pending writes, and only the failed node runs again. But a node that wrote
 before it raised counts as finished: unlike a pause, an exception hands over all of `task.writes`, and the node never
-runs again.
+runs again. A router that raises is the usual case: its node's return value was written before it, and no edge is taken.
 """
 
 import operator
@@ -49,6 +49,32 @@ def build(saver, writes_first=False, use_async=False):
     return graph.compile(checkpointer=saver)
 
 
+def build_router(saver, use_async=False):
+    attempts = count(1)
+
+    def review(state):
+        return {"log": [f"answer: {interrupt('Pay 40 EUR?')}"]}
+
+    async def areview(state):
+        return review(state)
+
+    def route(state):
+        if next(attempts) == 1:
+            raise ConnectionError("the bank is closed")
+        return "pay"
+
+    def pay(state):
+        return {"log": ["paid"]}
+
+    graph = StateGraph(State)
+    graph.add_node("review", areview if use_async else review)
+    graph.add_node("pay", pay)
+    graph.add_edge(START, "review")
+    graph.add_conditional_edges("review", route, ["pay"])
+    graph.add_edge("pay", END)
+    return graph.compile(checkpointer=saver)
+
+
 def variant(name, title, writes_first):
     return Scenario(
         name=name,
@@ -64,5 +90,13 @@ SCENARIOS = (
     variant("node_error", "A node that raises runs again, its finished sibling does not", False),
     variant(
         "node_error_after_write", "A node that wrote, then raised, counts as finished and is never run again", True
+    ),
+    Scenario(
+        name="router_error",
+        title="A router that raises is never asked again: the run ends there",
+        build=build_router,
+        abuild=partial(build_router, use_async=True),
+        story=(Invoke({"log": []}), Resume("yes"), Continue()),
+        topic="errors",
     ),
 )
