@@ -45,12 +45,16 @@ def snapshot(value: Any) -> Any:
     kind = type(value)
     if (kind is str and len(value) <= STRING_LIMIT) or value is None or kind is bool:
         return value
-    # What most writes and the arguments of most sends are: a few numbers and words.
-    if kind is list:
-        if len(value) <= ITEMS_LIMIT and all(map(_as_it_is, value)):
-            return value.copy()
-    elif kind is dict and len(value) <= ITEMS_LIMIT and all(map(_as_it_is, value.values())) and all(map(_plain, value)):
-        return value.copy()
+    # What most writes and the arguments of most sends are: a few numbers and words. The copy is looked at: another
+    # thread may change the value meanwhile.
+    if kind is list and len(value) <= ITEMS_LIMIT:
+        items = value.copy()
+        if all(map(_as_it_is, items)):
+            return items
+    elif kind is dict and len(value) <= ITEMS_LIMIT:
+        fields = value.copy()
+        if all(map(_as_it_is, fields.values())) and all(map(_plain, fields)):
+            return fields
     return _Snapshot().take(value, 0)
 
 

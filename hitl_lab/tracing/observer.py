@@ -206,10 +206,10 @@ class LoopObserver:
         """
         stored: list[tuple[str, int]] | None = None
         keys: list[int] = []
-        known = log.by_identity()
-        for write in list(writes):
-            key = known.get(id(write))
-            if key is None and (key := log.key_of(write)) is None:
+        writes = list(writes)
+        for write, known in zip(writes, log.keys_of(writes), strict=True):
+            key = known
+            if key is None:
                 if write[0] in self.special:
                     continue
                 if stored is None:
@@ -235,7 +235,8 @@ class LoopObserver:
                 if recorder.mutations:
                     fields = state if type(state) is dict else fields_of(state)
                     if fields is not None:
-                        log.input = dict(fields), prints(fields)
+                        fields = fields.copy()  # another thread may change it meanwhile
+                        log.input = fields, prints(fields)
                 put = recorder.put
                 put((TASK_STARTED, perf_counter(), self.head, self.step, log.id, log.name))
         except Exception as exc:
@@ -247,10 +248,13 @@ class LoopObserver:
                 return
             recorder = self.recorder
             whole = recorder.redact is None
-            in_place = not log.held and len(log.live) == len(log.rows) + len(writes)
-            if not in_place:
+            rows = log.rows
+            in_place = not log.held and len(log.live) == len(rows) + len(writes)
+            if not in_place or (rows and log.live[0] is not log.first):
                 self.look_for_retry(log, len(writes))
-                in_place = log.in_place(len(writes))
+                in_place, rows = log.in_place(len(writes)), log.rows
+            if in_place and not rows and writes:
+                log.first = writes[0]
             for write in writes:
                 channel, value = write
                 key = new_write()
@@ -269,10 +273,10 @@ class LoopObserver:
             self.recorder.fail("sent", exc)
 
     def look_for_retry(self, log: TaskLog, new: int = 0, why: str = "retry") -> None:
-        """Tell that `task.writes` was emptied, if it was: it is shorter then than what is known and `new` ones."""
-        # run_with_retry empties it before each attempt, and when a node is out of time; nothing else does.
-        cleared = log.keys()
-        if cleared and len(log.live) < len(cleared) + new:
+        """Tell that `task.writes` was emptied, if it was."""
+        # run_with_retry does so before each attempt, and when a node is out of time; nothing else does.
+        if log.emptied(new):
+            cleared = log.keys()
             log.forget()
             self.emit(ev.Retried, task=log.id, name=log.name, cleared=cleared, why=why)
 
@@ -333,7 +337,7 @@ class LoopObserver:
                 rows = log.rows
             else:
                 writes = list(writes)
-                rows = tuple(map(log.by_identity().get, map(id, writes)))
+                rows = tuple(log.keys_of(writes, rebuilt=False))
                 if None in rows:
                     rows = None
         except Exception as exc:
@@ -391,7 +395,8 @@ class LoopObserver:
         log, rows, writes = call[:3]
         if rows is not None:
             return rows
-        found = [(write, log.key_of(write)) for write in writes]
+        writes = list(writes)
+        found = zip(writes, log.keys_of(writes), strict=True)
         snap = self.recorder.snap
         return tuple((w[0], key, snap(w[0], w[1]) if key is None else None, log.id) for w, key in found)
 
@@ -453,7 +458,7 @@ class LoopObserver:
                 call = (self.logs.get(task_id) or self.null, None, writes, checkpoint or "", self.step, True, False)
             log, rows, known, _, step, _, _ = call
             # `task.writes` itself may have grown: a thread that a node left behind sends on, and the saver stores it.
-            if rows is None or size != len(rows) or not (writes is known or all(map(is_, writes, known))):
+            if rows is None or size != len(rows) or not (writes is known or all(map(is_, list(writes), list(known)))):
                 # The loop gives the saver other tuples: without untracked ones, with the null task's earlier ones.
                 told, rows = rows, self.rows((log, None, list(writes)[:size], "", step, True, False))
                 if writes is known and told is not None:
@@ -492,7 +497,7 @@ class LoopObserver:
                 if writes is log.live and not log.held and len(writes) == len(log.rows) and not self.called:
                     keys += log.rows
                     continue
-                known = list(map(log.by_identity().get, map(id, writes)))
+                known = log.keys_of(writes, rebuilt=False)
                 if self.called or None in known:
                     known = self.adopt(log, [w for w in writes if w[0] != self.result], "cache")
                 keys += known

@@ -136,6 +136,11 @@ class Maker:
         if type(given) is int:
             return sources.by_key(given)
         if name in ("rows", "handed"):
-            known, task = self.writes, fields["task"]
-            return tuple(Row(known[x].channel, x, None, task) if type(x) is int else Row(*x) for x in given)
+            task = fields["task"]
+            return tuple(Row(self._channel(x), x, None, task) if type(x) is int else Row(*x) for x in given)
         return given
+
+    def _channel(self, key: int) -> str:
+        # A thread that sends while its task is committed gets its key before its write is told.
+        known = self.writes.get(key)
+        return "" if known is None else known.channel

@@ -151,7 +151,7 @@ class Recorder:
         keys = [key for row in rows if (key := row if type(row) is int else row[1]) is not None]
         if keys:
             self._make_all()
-        return [(self._made.writes[key].channel, key) for key in keys]
+        return [(known.channel, key) for key in keys if (known := self._made.writes.get(key)) is not None]
 
     def take(self, rows: list[tuple[str, int]], channel: str, value: Any) -> int | None:
         """Take the row of a stored write out of `rows` and return its key; None if it is none of them.

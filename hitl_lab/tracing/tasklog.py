@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Iterable
 from itertools import compress
 from operator import is_
 from typing import Any
@@ -12,7 +12,9 @@ from hitl_lab import fingerprints
 from hitl_lab.tracing.raw import Rows
 
 Write = tuple[str, Any]
-Handed = tuple["TaskLog", Rows | None, Collection[Write], str, int | None, bool, bool]
+Live = Any
+"""`task.writes`: a deque of writes, or a sequence that stands for it."""
+Handed = tuple["TaskLog", Rows | None, Live, str, int | None, bool, bool]
 """One call of the loop's put_writes: (log, rows, writes, checkpoint, step, to_saver, cached).
 
 log: of the task it is for; of the null task if no tick planned it. rows: None if not each write had its key by then.
@@ -41,15 +43,17 @@ class TaskLog:
     with its key; held, so that its identity stands for it until the superstep ends.
 
     Threads: `in_place` is true for one sender at a time, whose writes are all that `rows` lacks, so they are at the end
-    of `live`, wherever else is sent from in between.
+    of `live`, wherever else is sent from in between. `first` is the first of `live`: if another stands there, it was
+    emptied since.
     """
 
-    __slots__ = ("held", "id", "input", "live", "name", "rows", "running", "source")
+    __slots__ = ("first", "held", "id", "input", "live", "name", "rows", "running", "source")
 
-    def __init__(self, id: str, name: str, source: int | None, live: Collection[Write] = ()) -> None:
+    def __init__(self, id: str, name: str, source: int | None, live: Live = ()) -> None:
         self.id, self.name, self.source, self.live = id, name, source, live
         # Tuples, the empty one shared: LangGraph's threads leave tasks, and so this, to the garbage collector.
         self.rows: tuple[int, ...] = ()
+        self.first: Write | None = None
         self.held: tuple[tuple[Write, int], ...] | list[tuple[Write, int]] = ()
         self.input: Held | None = None
         self.running = False  # from its start to its commit
@@ -68,31 +72,55 @@ class TaskLog:
 
     def pairs(self) -> list[tuple[Write, int]]:
         """Return the writes that are known, each with its key."""
-        return [*zip(self.live, self.rows, strict=False), *self.held]
+        return [*zip(list(self.live), self.rows, strict=False), *self.held]
 
     def keys(self) -> tuple[int, ...]:
         """Return the keys of the writes that are known."""
         return (*self.rows, *(key for _, key in self.held))
 
-    def by_identity(self) -> dict[int, int]:
-        """Return the key of each write by the identity of its tuple."""
-        return {id(write): key for write, key in self.pairs()}
+    def emptied(self, new: int = 0) -> bool:
+        """Whether `live`, to which `new` writes were just added, was emptied since the others became known."""
+        if len(self.live) < len(self.rows) + len(self.held) + new:
+            return bool(self.rows or self.held)
+        return bool(self.rows) and self.live[0] is not self.first
+
+    def keys_of(self, writes: Iterable[Write], rebuilt: bool = True) -> list[int | None]:
+        """Return the keys of writes, each known one at most once; None for one that is not known.
+
+        rebuilt: also know a tuple that LangGraph has made anew (it keeps pending writes with their task's id): by its
+        channel and its very value. Two equal writes of one task have that in common: each gets a key of its own.
+        """
+        left = self.pairs()
+        by_identity: dict[int, list[int]] = {}
+        for at in range(len(left) - 1, -1, -1):
+            by_identity.setdefault(id(left[at][0]), []).append(at)
+        writes = list(writes)
+        found: list[int | None] = []
+        taken: set[int] = set()
+        for write in writes:
+            at = by_identity.get(id(write))
+            if at:
+                taken.add(at[-1])
+                found.append(left[at.pop()][1])
+            else:
+                found.append(None)
+        if rebuilt and None in found:
+            rest = [pair for at, pair in enumerate(left) if at not in taken]
+            for i, write in enumerate(writes):
+                if found[i] is None:
+                    same = (n for n, (w, _) in enumerate(rest) if w[0] == write[0] and w[1] is write[1])
+                    at = next(same, None)
+                    if at is not None:
+                        found[i] = rest.pop(at)[1]
+        return found
 
     def key_of(self, write: Write) -> int | None:
-        """Return the key of a write, whose tuple may be another one by now; None if it is not known."""
-        pairs = self.pairs()
-        for known, key in pairs:
-            if known is write:
-                return key
-        # LangGraph rebuilt the tuple (pending writes are stored with their task id): same channel, same object.
-        for known, key in pairs:
-            if known[0] == write[0] and known[1] is write[1]:
-                return key
-        return None
+        """Return the key of one write, see `keys_of`."""
+        return self.keys_of((write,))[0]
 
     def forget(self) -> None:
         """Know no write any more."""
-        self.rows, self.held = (), ()
+        self.rows, self.held, self.first = (), (), None
 
 
 _LOCK = threading.Lock()
@@ -123,7 +151,7 @@ def prints(fields: dict[Any, Any]) -> list[Any]:
 def mutated(before: Held, state: Any) -> tuple[str, ...]:
     """Return the keys changed in place, and "key=" for those that were assigned anew on the state object."""
     were, printed = before
-    now = state if type(state) is dict else fields_of(state) or {}
+    now = (state if type(state) is dict else fields_of(state) or {}).copy()
     if (
         now.keys() == were.keys()
         and all(map(is_, now.values(), were.values()))

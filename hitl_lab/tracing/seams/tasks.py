@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from sys import _getframe
 from typing import Any
 
@@ -30,9 +30,9 @@ from hitl_lab.tracing.tasklog import TaskLog
 class Send(TaskLog):
     """Stands for `task.writes.extend` in a task's config and tells the observer of each write.
 
-    The log of its task, too, and what stands for its scratchpad's `get_null_resume`: one object a task, since the
-    garbage collector counts them. It has no reference to the task itself: that holds the config, so the two would keep
-    each other, and with them the state of each superstep, until the collector came by.
+    The log of its task, too: one object a task, since the garbage collector counts them. It has no reference to the
+    task itself: that holds the config, so the two would keep each other, and with them the state of each superstep,
+    until the collector came by.
     """
 
     __slots__ = ("get", "observer", "send")
@@ -40,24 +40,35 @@ class Send(TaskLog):
     def __init__(self, observer: LoopObserver, task: Any, source: int | None, send: Callable[[Any], None]) -> None:
         # What TaskLog's own does, without a call: one is made for each task.
         self.id, self.name, self.source, self.live = task.id, task.name, source, task.writes
-        self.rows, self.held, self.input, self.running = (), (), None, False
+        self.rows, self.held, self.first, self.input, self.running = (), (), None, None, False
         self.observer, self.send = observer, send
         # The scratchpad's own `get_null_resume`, see `answer`.
         self.get: Callable[..., Any] | None = None
 
-    def __call__(self, writes: Any = False) -> Any:
+    def __call__(self, writes: Any, /) -> None:
+        send, frame = self.send, _getframe(1)
         if type(writes) is not list:
-            if type(writes) is bool:
-                return self.answer(writes, _getframe(1))
-            writes = list(writes)
-        send = self.send
+            self.send_each(frame, writes)
+            return
         send(writes)
-        frame = _getframe(1)
         if frame.f_code is _DO_WRITE:
             self.observer.sent(self, writes, "return", self.source)
         else:
             self.sent_by(frame, writes)
-        return None
+
+    def send_each(self, frame: Any, writes: Any) -> None:
+        """Pass on what is no list as it is: a generator that raises has sent what it had made by then."""
+        taken: list[Any] = []
+
+        def passed() -> Iterator[Any]:
+            for write in writes:
+                taken.append(write)
+                yield write
+
+        try:
+            self.send(passed())
+        finally:
+            self.sent_by(frame, taken)
 
     def sent_by(self, frame: Any, writes: Any) -> None:
         """Tell of what some other code than LangGraph's writer sent."""
@@ -66,20 +77,20 @@ class Send(TaskLog):
             _tell_kept_answer(self.observer, self, frame)
         self.observer.sent(self, writes, via, self.source if source is None else source)
 
-    def answer(self, consume: bool, frame: Any) -> Any:
+    def answer(self, *args: Any, **kwargs: Any) -> Any:
         """Stand for a scratchpad's `get_null_resume`: `interrupt()` asks it for an answer when none was kept for the
         task.
 
         Not for `interrupt_counter`, which `interrupt()` calls first: a retry gets a new one.
         """
-        get = self.get
+        get, frame = self.get, _getframe(1)
         assert get is not None
         # A subgraph's scratchpad passes the question on to its caller's: only interrupt() itself counts.
         if frame.f_code is not interrupt_code:
-            return get(consume)
+            return get(*args, **kwargs)
         observer = self.observer
         _check(observer)
-        answer = get(consume)
+        answer = get(*args, **kwargs)
         _tell_interrupt(observer, self, frame, answer is not None)
         if answer is not None:
             local.told = id(frame)  # it hands the answer to send next, unless it finds it invalid
@@ -91,14 +102,9 @@ class GatedSend(Send):
 
     __slots__ = ()
 
-    def __call__(self, writes: Any = False) -> Any:
-        if type(writes) is bool:
-            return self.answer(writes, _getframe(1))
-        writes = list(writes)
+    def __call__(self, writes: Any, /) -> None:
         _check(self.observer)
-        self.send(writes)
-        self.sent_by(_getframe(1), writes)
-        return None
+        self.send_each(_getframe(1), writes)
 
 
 _DO_WRITE = ChannelWrite.do_write.__code__
@@ -174,17 +180,17 @@ def instrument(observer: LoopObserver, task: Any, info: InfoData) -> TaskLog:
     log = conf[SEND] = made(observer, task, info[7], send)
     pad = conf.get(PAD)
     get = getattr(pad, "get_null_resume", None)
-    if get is not None and not isinstance(get, Send):
+    if get is not None and getattr(get, "__func__", None) is not _ANSWER:
         log.get = get
         # The scratchpad is a frozen dataclass that the config, and closures, already hold: set the field on it.
         try:
-            _set(pad, "get_null_resume", log)
+            _set(pad, "get_null_resume", log.answer)
         except (AttributeError, TypeError) as exc:
             observer.recorder.note(f"Calls of interrupt() cannot be seen: {values.error_text(exc)}")
     return log
 
 
-_set = object.__setattr__
+_ANSWER, _set = Send.answer, object.__setattr__
 
 
 def task_here() -> str:
