@@ -126,6 +126,8 @@ class _Book:
         self.story = story
         self.rows: dict[int, Row] = {}
         self.untracked: set[int] = set()
+        # The newest checkpoint of each graph inside, by thread and namespace.
+        self.newest: dict[tuple[str | None, tuple[str, ...]], str] = {}
         self.committed_tasks: set[tuple[int, str]] = set()
         self.order: list[Row] = []
         self.pending: dict[str, dict[int, tuple[str, ...]]] = {}  # checkpoint id -> write keys there, with their ns
@@ -344,9 +346,12 @@ class _Book:
                 row.reason = "its channel is an UntrackedValue: in memory until the run ends, in no checkpoint"
             else:
                 row.checkpoint = event.checkpoint
+        if event.ns:
+            newest = self.newest.get((action.thread, event.ns))
+            self.newest[action.thread, event.ns] = event.checkpoint
+            if event.parent is None or event.parent != (newest or event.parent):
+                self.went_back(event, action)
         if event.parent is None:
-            if event.ns:
-                self.began_anew(event, action)
             return
         taken = self.taken.get(key, set())
         gone = [w for w in self.pending.pop(event.parent, {}) if w not in taken]
@@ -360,13 +365,15 @@ class _Book:
             if row is not None and row.fate == PENDING and row.channel != RESULT:
                 self.discard(row, event, action, f"{action.label} ({action.name}) made a checkpoint without it")
 
-    def began_anew(self, event: ev.CheckpointCreated, action: Action) -> None:
-        """A graph inside began without a checkpoint (the caller went back in time): what was pending is left behind.
+    def went_back(self, event: ev.CheckpointCreated, action: Action) -> None:
+        """A graph inside began without a checkpoint or at an older one, since its caller went back in time: what is
+        pending elsewhere is left behind.
 
         At the top get_state() tells; inside a graph with a checkpointer of its own nobody reads it back.
         """
+        here = self.pending.get(event.parent, {}) if event.parent else {}
         for row in self.waiting.get((action.thread, event.ns), {}).values():
-            if row.fate == PENDING and row.channel != RESULT:
+            if row.fate == PENDING and row.channel != RESULT and row.key not in here:
                 self.discard(row, event, action, f"{action.label} ({action.name}) made a checkpoint without it")
 
     def discard(self, row: Row, event: ev.Event, action: Action, reason: str) -> None:

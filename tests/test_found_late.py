@@ -28,6 +28,13 @@ EXAMPLES = {
         inner=(("c", Graph((Node("a"),), (("start", "a"), ("a", "end")), inner=(("a", TWO_AT_ONCE),))),),
         durability="exit",
     ),
+    "a graph with its own checkpointer goes on from an older checkpoint, since its caller went back": example(
+        [Node("a"), Node("b", goto=("a",)), Node("c")],
+        [("start", "a"), ("start", "b"), ("a", "c"), ("b", "c"), ("c", "end")],
+        ("input",),
+        ("travel", 0, "none"),
+        inner=(("a", Graph((Node("a"), Node("b")), tuple(SIDE_BY_SIDE), asks=("a",), checkpointer=True)),),
+    ),
 }
 
 
