@@ -43,8 +43,13 @@ class Action:
 
     @property
     def name(self) -> str:
-        """The method called, "resume" for a call with Command(resume=...)."""
+        """The method called, "resume" for a call with Command(resume=...).
+
+        "subgraph" if the trace has only what ran inside a node: a record() in the node itself.
+        """
         first = self.events[0]
+        if isinstance(first, ev.SubgraphStarted):
+            return "subgraph"
         command = getattr(first, "command", None)
         if command and "resume" in command:
             return "resume"
@@ -63,6 +68,8 @@ class Action:
                 return event.status
             if isinstance(event, ev.StateUpdated):
                 return "error" if event.error else "done"
+            if isinstance(event, ev.SubgraphEnded) and event.ns == self.events[0].ns:
+                return event.status
         return "running"
 
 

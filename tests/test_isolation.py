@@ -1,10 +1,14 @@
 """Recording stays where it was asked for, and leaves LangGraph as it was."""
 
 import asyncio
+import contextlib
+import operator
 import threading
+from typing import Annotated, TypedDict
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
 from langgraph.pregel import _loop, _runner, main
 
 import hitl_lab
@@ -152,6 +156,31 @@ def test_nested_records_both_hold_the_run():
     assert [a.thread for a in inner.story.runs] == ["t2", "t2"]
     assert [a.thread for a in outer.story.runs] == ["t1", "t1", "t2", "t2", "t3", "t3"]
     assert [r.fate for r in inner.ledger] == [r.fate for r in outer.ledger][: len(inner.ledger)]
+
+
+class State(TypedDict):
+    log: Annotated[list, operator.add]
+
+
+def test_a_record_in_a_recorded_node_holds_the_graph_that_the_node_calls():
+    """It held nothing: the graph inside told the recorder of the node that called it."""
+    inside = StateGraph(State).add_node("x", lambda state: {"log": ["x"]}).add_edge(START, "x").compile()
+    held = []
+
+    def calls(state):
+        with hitl_lab.record() as trace:
+            inside.invoke({"log": []})
+        held.append(trace)
+        return {"log": ["called"]}
+
+    graph = StateGraph(State).add_node("calls", calls).add_edge(START, "calls").compile(checkpointer=InMemorySaver())
+    for outer in (contextlib.nullcontext(), hitl_lab.record()):
+        with outer as trace:
+            graph.invoke({"log": []}, {"configurable": {"thread_id": str(len(held))}})
+    alone, within = held
+    assert [str(row.value) for row in within.ledger] == ["[]", "['x']"] == [str(row.value) for row in alone.ledger]
+    assert [(run.name, run.status) for run in within.story.runs] == [("subgraph", "done")]
+    assert {e.write for e in within.events if e.kind == "wrote"} < {e.write for e in trace.events if e.kind == "wrote"}
 
 
 def test_nested_records_hide_what_the_outer_hides():

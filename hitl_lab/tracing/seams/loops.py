@@ -56,7 +56,10 @@ class Traced:
 
     def begin_tracing(self: Any, recorder: Recorder | None, nested: Send | None, frame: Any) -> None:
         if nested is not None and self.is_nested:
-            recorder, run, parent = nested.observer.recorder, nested.observer.run, nested.id
+            own, run, parent = nested.observer.recorder, nested.observer.run, nested.id
+            # A node may open a record() of its own, which hands on to the one outside.
+            inside = recorder is not None and any(each is own for each in recorder.lineage())
+            recorder = recorder if inside else own
         else:
             assert recorder is not None or nested is not None
             recorder = recorder or nested.observer.recorder
