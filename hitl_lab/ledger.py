@@ -435,10 +435,12 @@ class _Book:
                 self.is_pending(row)  # still
         for key in stored:
             back = self.rows.get(key)
-            if back is None or back.fate not in (DISCARDED, DROPPED) or back.channel == RESULT:
+            if back is None or back.fate not in (OPEN, DISCARDED, DROPPED) or back.channel == RESULT:
                 continue
             if (back.thread, back.ns) == (event.thread, event.ns):
                 back.decided_at, back.discarded_by, back.where, back.reason = event.n, None, None, ""
+                if back.handed is None:  # sent after commit, and before the saver looked into `task.writes`
+                    back.handed, back.saver = "task", True
                 self.is_pending(back)
         if event.error:
             return

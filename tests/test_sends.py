@@ -1,5 +1,6 @@
 """How writes come into `task.writes`: late, twice the same, from several threads, as anything that can be iterated."""
 
+import asyncio
 import operator
 import sys
 import threading
@@ -7,10 +8,12 @@ from collections import deque
 from typing import Annotated, TypedDict
 
 import pytest
+from langgraph.cache.memory import InMemoryCache
 from langgraph.channels import UntrackedValue
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.func import entrypoint, task
 from langgraph.graph import START, StateGraph
-from langgraph.types import Command, RetryPolicy, interrupt
+from langgraph.types import CachePolicy, Command, RetryPolicy, interrupt
 
 import hitl_lab
 from hitl_lab import values
@@ -34,38 +37,38 @@ class Task:
 
 def observed(*writes):
     recorder = Recorder()
-    observer, task = LoopObserver(recorder, 1, ()), Task(*writes)
-    log = TaskLog("t", "node", None, task.writes)
+    observer, live = LoopObserver(recorder, 1, ()), Task(*writes)
+    log = TaskLog("t", "node", None, live.writes)
     observer.ticked(1, "pending", True, (), {"t": log}, ())
     observer.sent(log, list(writes), "return", None)
-    return recorder, observer, task, log
+    return recorder, observer, live, log
 
 
 @pytest.mark.parametrize("when", ["before the saver is called", "while the saver works"])
 def test_what_the_saver_was_called_with_counts_as_stored(when):
     first, late = ("log", ["a"]), ("log", ["late"])
-    recorder, observer, task, log = observed(first)
-    call = observer.handing("t", task.writes, "c", True, False)
-    observer.committed(task, "finished", [call], None)
+    recorder, observer, live, log = observed(first)
+    call = observer.handing("t", live.writes, "c", True, False)
+    observer.committed(live, "finished", [call], None)
     early = when == "before the saver is called"
     size = 2 if early else 1
-    task.writes.append(late)
+    live.writes.append(late)
     observer.sent(log, [late], "send", None)
-    observer.saver_put_writes("t", task.writes, "c", None, size)
+    observer.saver_put_writes("t", live.writes, "c", None, size)
     wrote = [e.write for e in recorder.events if isinstance(e, ev.Wrote)]
     (stored,) = [e for e in recorder.events if isinstance(e, ev.SaverPutWrites)]
     assert [row.write for row in stored.rows] == wrote[:size]
-    # So that a resume, which gets it back from the saver, knows it.
-    assert [key for _, key in recorder.stored_rows("t")] == wrote[:size]
+    # So that what is read back is known again, whichever of them the saver had read.
+    assert [key for _, key in recorder.stored_rows("t")] == wrote
 
 
 def test_commit_drops_nothing_that_was_sent_while_it_handed_the_writes_on():
     first, late = ("log", ["a"]), ("log", ["late"])
-    recorder, observer, task, log = observed(first)
-    call = observer.handing("t", task.writes, "c", True, False)
-    task.writes.append(late)
+    recorder, observer, live, log = observed(first)
+    call = observer.handing("t", live.writes, "c", True, False)
+    live.writes.append(late)
     observer.sent(log, [late], "send", None)
-    observer.committed(task, "finished", [call], None)
+    observer.committed(live, "finished", [call], None)
     (commit,) = [e for e in recorder.events if isinstance(e, ev.Committed)]
     assert (len(commit.writes), len(commit.handed), commit.dropped) == (2, 1, ())
 
@@ -237,3 +240,36 @@ def test_a_late_write_that_no_saver_got_is_told_as_such():
     assert found.keys() == {"HL002", "HL015"}
     assert "a thread that the node had left behind sent it after the node had returned" in found["HL015"].cause
     assert found["HL015"].advice.text.startswith("Let the node wait for the threads it starts")
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+def test_the_result_of_a_task_that_was_called_and_is_in_the_cache(way):
+    """`accept_push` hands it on before it comes back: it was told as a Command's write, and as lost."""
+
+    @task(cache_policy=CachePolicy())
+    def double(x):
+        return x * 2
+
+    @task(cache_policy=CachePolicy())
+    async def adouble(x):
+        return x * 2
+
+    @entrypoint(checkpointer=InMemorySaver(), cache=InMemoryCache())
+    def order(x):
+        return [double(x).result(), double(x).result()]
+
+    @entrypoint(checkpointer=InMemorySaver(), cache=InMemoryCache())
+    async def aorder(x):
+        return [await adouble(x), await adouble(x)]
+
+    def run(thread):
+        config = {"configurable": {"thread_id": thread}}
+        return order.invoke(2, config) if way == "sync" else asyncio.run(aorder.ainvoke(2, config))
+
+    with hitl_lab.record() as trace:
+        assert [run("1"), run("2")] == [[4, 4], [4, 4]]
+    results = [e for e in trace.events if isinstance(e, ev.Wrote) and e.channel == "__return__"]
+    assert [(e.name.removeprefix("a"), e.via) for e in results] == [("double", "return"), *[("double", "cache")] * 3]
+    pushed = [e for e in trace.events if isinstance(e, ev.TaskPushed)]
+    assert [e.task for e in pushed] == [e.task for e in results]
+    assert trace.findings.codes == ()

@@ -187,12 +187,9 @@ class LoopObserver:
     @guarded
     def pushed(self, info: InfoData, log: TaskLog, writes: Collection[Write], parent: str, via: str) -> None:
         self.called = True
-        known = self.logs.get(log.id)
-        self.logs[log.id] = log
-        if known is not None:
-            if known is not log:  # its caller was tried again
-                log.held = tuple(known.pairs())
+        if self.logs.get(log.id) is log:
             return
+        self.logs[log.id] = log
         self.recorder.run_of_task[log.id] = self.run
         if writes:
             self.adopt(log, writes, "reapplied")
@@ -253,15 +250,19 @@ class LoopObserver:
             if not in_place or (rows and log.live[0] is not log.first):
                 self.look_for_retry(log, len(writes))
                 in_place, rows = log.in_place(len(writes)), log.rows
-            if in_place and not rows and writes:
-                log.first = writes[0]
-            for write in writes:
-                channel, value = write
-                key = new_write()
-                if in_place:
-                    log.rows += (key,)
-                else:
+            keys = (new_write(),) if len(writes) == 1 else tuple([new_write() for _ in writes])
+            if in_place:
+                if not rows and writes:
+                    log.first = writes[0]
+                log.rows = rows + keys
+            else:
+                for write, key in zip(writes, keys, strict=True):
                     log.add(write, key)
+            for write, key in zip(writes, keys, strict=True):
+                try:
+                    channel, value = write
+                except (TypeError, ValueError):  # no pair: LangGraph will say so
+                    continue
                 # None (what a branch writes) and numbers without a call.
                 if whole and (value is None or (type(value) is int and LEAST <= value < -LEAST)):
                     taken = value
@@ -275,9 +276,8 @@ class LoopObserver:
     def look_for_retry(self, log: TaskLog, new: int = 0, why: str = "retry") -> None:
         """Tell that `task.writes` was emptied, if it was."""
         # run_with_retry does so before each attempt, and when a node is out of time; nothing else does.
-        if log.emptied(new):
-            cleared = log.keys()
-            log.forget()
+        cleared = log.forget(new)
+        if cleared:
             self.emit(ev.Retried, task=log.id, name=log.name, cleared=cleared, why=why)
 
     @guarded
@@ -403,8 +403,10 @@ class LoopObserver:
     def recognise(self, writes: Iterable[Write]) -> None:
         """Let the null task know a node's own writes that are handed over in its name."""
         for write in writes:
-            key = next((k for known in self.logs.values() if (k := known.key_of(write)) is not None), None)
-            if key is not None and self.null.key_of(write) is None:
+            if self.null.knows(write):
+                continue
+            key = next((known.key_of(write) for known in self.logs.values() if known.knows(write)), None)
+            if key is not None:
                 self.null.add(write, key)
 
     @guarded
@@ -458,11 +460,13 @@ class LoopObserver:
                 call = (self.logs.get(task_id) or self.null, None, writes, checkpoint or "", self.step, True, False)
             log, rows, known, _, step, _, _ = call
             # `task.writes` itself may have grown: a thread that a node left behind sends on, and the saver stores it.
-            if rows is None or size != len(rows) or not (writes is known or all(map(is_, list(writes), list(known)))):
+            same = writes is known or all(map(is_, list(writes), list(known)))
+            if rows is None or len(writes) != len(rows) or not same:
                 # The loop gives the saver other tuples: without untracked ones, with the null task's earlier ones.
                 told, rows = rows, self.rows((log, None, list(writes)[:size], "", step, True, False))
                 if writes is known and told is not None:
-                    self.recorder.pending[log.id] = rows
+                    # Which of them the saver has read nobody sees; what it has is known again by these.
+                    self.recorder.pending[log.id] = log.keys()
             put = self.recorder.put
             put(
                 (

@@ -80,9 +80,14 @@ class TaskLog:
 
     def emptied(self, new: int = 0) -> bool:
         """Whether `live`, to which `new` writes were just added, was emptied since the others became known."""
+        if not self.rows and not self.held:
+            return False
         if len(self.live) < len(self.rows) + len(self.held) + new:
-            return bool(self.rows or self.held)
-        return bool(self.rows) and self.live[0] is not self.first
+            return True
+        if self.rows:
+            return self.live[0] is not self.first
+        oldest = self.held[0][0]
+        return not any(write is oldest for write in list(self.live))
 
     def keys_of(self, writes: Iterable[Write], rebuilt: bool = True) -> list[int | None]:
         """Return the keys of writes, each known one at most once; None for one that is not known.
@@ -118,9 +123,18 @@ class TaskLog:
         """Return the key of one write, see `keys_of`."""
         return self.keys_of((write,))[0]
 
-    def forget(self) -> None:
-        """Know no write any more."""
-        self.rows, self.held, self.first = (), (), None
+    def knows(self, write: Write) -> bool:
+        """Whether this very tuple is known."""
+        return any(known is write for known, _ in self.pairs())
+
+    def forget(self, new: int = 0) -> tuple[int, ...]:
+        """Know no write any more, if `live` was emptied; return the keys of those it knew. For one thread at a time."""
+        with _LOCK:
+            if not self.emptied(new):
+                return ()
+            keys = self.keys()
+            self.rows, self.held, self.first = (), (), None
+            return keys
 
 
 _LOCK = threading.Lock()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import sys
 from typing import Any
 
@@ -32,6 +33,9 @@ from hitl_lab.tracing.seams.names import (
 )
 from hitl_lab.tracing.seams.runner import kept_updates, line_in_commit
 from hitl_lab.tracing.seams.tasks import Send, info_of, instrument, task_here
+
+# The task that calls another one right now.
+_pushing: contextvars.ContextVar[Any] = contextvars.ContextVar("hitl_lab_pushing", default=None)
 
 
 class Traced:
@@ -174,7 +178,12 @@ class Traced:
         self.gates.stand("tick", self.strand, self.observer.ns)
 
     def accept_push(self: Any, task: Any, *args: Any, **kwargs: Any) -> Any:
-        return self.tell_push(super().accept_push(task, *args, **kwargs), task, "call")
+        token = _pushing.set(task)
+        try:
+            pushed = super().accept_push(task, *args, **kwargs)
+        finally:
+            _pushing.reset(token)
+        return self.tell_push(pushed, task, "call")
 
     def schedule_error_handler(self: Any, failed: Any, *args: Any, **kwargs: Any) -> Any:
         return self.tell_push(super().schedule_error_handler(failed, *args, **kwargs), failed, "error_handler")
@@ -193,8 +202,21 @@ class Traced:
                 self.gates.pushed(self.strand if via == "error_handler" else parent.id, pushed.id, pushed.name)
         return pushed
 
+    def tell_cached_push(self: Any, task_id: str) -> None:
+        """A task that was called and is in the cache: its writes are handed on before `accept_push` comes back."""
+        parent, pushed = _pushing.get(), getattr(self, "tasks", {}).get(task_id)
+        if parent is None or pushed is None:
+            return
+        try:
+            info = info_of(self, pushed)
+            self.observer.pushed(info, instrument(self.observer, pushed, info), (), parent.id, "call")
+        except Exception as exc:
+            self.observer.recorder.fail("accept_push", exc)
+
     def put_writes(self: Any, task_id: str, writes: Any, **kwargs: Any) -> None:
         cached = bool(kwargs and kwargs.get("cached"))
+        if cached and task_id not in self.observer.logs:
+            self.tell_cached_push(task_id)
         call = self.observer.handing(task_id, writes, self.checkpoint["id"], self.writes_are_saved, cached)
         commit = local.__dict__.get("commit")
         if commit is not None and commit[0] is self:
@@ -397,7 +419,12 @@ class TracedAsyncLoop(Traced, L.AsyncPregelLoop):
     if hasattr(L.AsyncPregelLoop, "aaccept_push"):
 
         async def aaccept_push(self, task: Any, *args: Any, **kwargs: Any) -> Any:
-            return self.tell_push(await super().aaccept_push(task, *args, **kwargs), task, "call")
+            token = _pushing.set(task)
+            try:
+                pushed = await super().aaccept_push(task, *args, **kwargs)
+            finally:
+                _pushing.reset(token)
+            return self.tell_push(pushed, task, "call")
 
     async def __aenter__(self) -> Any:
         try:
