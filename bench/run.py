@@ -98,19 +98,19 @@ def seconds(told):
 
 def small(quick):
     """Return the row of 200 supersteps in memory."""
-    told = cost("small", 200, *((1, 5) if quick else (4, 12)))
+    told = cost("small", 200, *((1, 5) if quick else (6, 16)))
     return told, [("200 supersteps, small state, InMemorySaver", ratio(told), seconds(told), "1.15")]
 
 
 def sqlite(quick):
     """Return the row of 200 supersteps on SQLite."""
-    told = cost("sqlite", 200, *((1, 3) if quick else (3, 6)))
+    told = cost("sqlite", 200, *((1, 3) if quick else (5, 8)))
     return told, [("200 supersteps, small state, SqliteSaver", ratio(told), seconds(told), "1.08")]
 
 
 def growing(quick):
     """Return the rows of a message list that grows."""
-    half, full = (cost("growing", n, *((1, 1) if quick else (2, 2))) for n in ((100, 200) if quick else (500, 1000)))
+    half, full = (cost("growing", n, *((1, 1) if quick else (3, 3))) for n in ((100, 200) if quick else (500, 1000)))
     grows = {way: full[way] / half[way] for way in ("plain", "recorded")}
     steps = 200 if quick else 1000
     return {"half": half, "full": full, "growth": grows}, [
@@ -126,7 +126,7 @@ def growing(quick):
 
 def wide(quick):
     """Return the row of many parallel tasks."""
-    told = cost("wide", 3 if quick else 20, *((1, 1) if quick else (2, 3)))
+    told = cost("wide", 3 if quick else 20, *((1, 1) if quick else (3, 4)))
     return told, [("200 parallel tasks a superstep, 20 supersteps", ratio(told), seconds(told), "1.20")]
 
 
@@ -184,7 +184,7 @@ def _counted(kind, steps, recorded):
 
 def debug(quick):
     """Return the row against the debug stream."""
-    told = cost("growing", 200 if quick else 1000, *((1, 1) if quick else (2, 2)), debug=True)
+    told = cost("growing", 200 if quick else 1000, *((1, 1) if quick else (3, 3)), debug=True)
     return told, [('against `stream_mode="debug"` kept in a list', ratio(told), f"growing, {seconds(told)}", "below 1")]
 
 
