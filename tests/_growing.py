@@ -4,6 +4,7 @@ hitl_lab is imported where it is used: the benchmark also runs these graphs with
 """
 
 import operator
+from contextlib import suppress
 from typing import Annotated, Any, TypedDict
 
 from langchain_core.messages import AIMessage
@@ -208,6 +209,19 @@ def many_called_tasks(work):
     order.invoke(Command(resume="yes"), CONFIG)
 
 
+def many_sends_before_an_error(work):
+    """A node that sends, and then raises: what `task.writes` holds is no longer what the sends told alone."""
+
+    def send(state):
+        for i in range(work):
+            get_config()["configurable"]["__pregel_send"]([("log", [i])])
+        raise ConnectionError
+
+    graph = StateGraph(Count).add_node("send", send).add_edge(START, "send").compile(checkpointer=InMemorySaver())
+    with suppress(ConnectionError):
+        graph.invoke({"log": []}, CONFIG)
+
+
 SHAPES = {
     made.__name__: made
     for made in (
@@ -223,6 +237,7 @@ SHAPES = {
         many_subgraphs,
         many_graphs_in_a_node,
         many_called_tasks,
+        many_sends_before_an_error,
     )
 }
 

@@ -80,7 +80,7 @@ def test_a_trace_is_read_in_linear_time(shape):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", ["one_long_run", "a_list_that_grows", "many_tasks"])
+@pytest.mark.parametrize("shape", ["one_long_run", "a_list_that_grows", "many_tasks", "many_sends_before_an_error"])
 def test_recording_is_linear_in_the_events(shape):
     """What the recorder adds to the lines that LangGraph itself runs in this thread."""
 
