@@ -82,11 +82,14 @@ def test_a_trace_is_read_in_linear_time(shape):
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", ["one_long_run", "a_list_that_grows", "many_tasks", "many_sends_before_an_error"])
 def test_recording_is_linear_in_the_events(shape):
-    """What the recorder adds to the lines that LangGraph itself runs in this thread."""
+    """What the recorder adds to the lines that LangGraph itself runs in this thread.
+
+    The least of three: how often this thread looks for what the others have done is chance, up to a tenth of its lines.
+    """
 
     def added(work):
-        plain = lines(lambda: SHAPES[shape](work))
-        return lines(lambda: recorded(shape, work)) - plain
+        plain = min(lines(lambda: SHAPES[shape](work)) for _ in range(3))
+        return min(lines(lambda: recorded(shape, work)) for _ in range(3)) - plain
 
     added(5)
     assert added(160) <= TWICE * added(80)
