@@ -36,6 +36,7 @@ from hitl_lab.tracing.seams.tasks import Send, info_of, instrument, task_here
 
 # The task that calls another one right now.
 _pushing: contextvars.ContextVar[Any] = contextvars.ContextVar("hitl_lab_pushing", default=None)
+_SAVER = K.CONFIG_KEY_CHECKPOINTER
 
 
 class Traced:
@@ -317,8 +318,8 @@ class Traced:
         if not observer.ns:
             state = tuple_ = error = None
             if self.checkpointer and self.graph is not None:
-                config = reading.head_config(self.config, keep=K.CONFIG_KEY_CHECKPOINTER)
-                state, tuple_, error = yield from reading.read_state(self.graph, self.checkpointer, config)
+                config = reading.head_config(self.config, keep=_SAVER)
+                state, tuple_, error = yield from reading.read_state(self.graph, self.checkpointer, config, _SAVER)
             if observer.status not in ("error", "out_of_steps"):  # out of steps: GraphRecursionError comes instead
                 if self.call.gives_output and not observer.values_seen and observer.status != "closed":
                     observer.values_seen, observer.last_values = True, self.output
