@@ -15,7 +15,7 @@ from hitl_lab.tracing import sources
 from hitl_lab.tracing.channels import LEAST, Channels
 from hitl_lab.tracing.raw import COMMITTED_AND_PUT, Head, Rows, new_write
 from hitl_lab.tracing.recorder import Recorder
-from hitl_lab.tracing.tasklog import Control, Handed, TaskLog, Write, fields_of, mutated, prints
+from hitl_lab.tracing.tasklog import Control, Handed, TaskLog, Write, fields_of, looks, mutated
 
 InfoData = tuple[str, str, str, tuple[str, ...], bool, bool, Any, int | None]
 """The fields of an `events.TaskInfo`, in order; the last is a key of `sources`, see `raw.INFO`."""
@@ -233,7 +233,7 @@ class LoopObserver:
                     fields = state if type(state) is dict else fields_of(state)
                     if fields is not None:
                         fields = fields.copy()  # another thread may change it meanwhile
-                        log.input = fields, prints(fields)
+                        log.input = fields, looks(fields)
                 put = recorder.put
                 put((TASK_STARTED, perf_counter(), self.head, self.step, log.id, log.name))
         except Exception as exc:

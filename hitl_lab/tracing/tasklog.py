@@ -8,7 +8,7 @@ from itertools import compress
 from operator import is_
 from typing import Any
 
-from hitl_lab import fingerprints
+from hitl_lab.fingerprints import can_change, changed, look
 from hitl_lab.tracing.raw import Rows
 
 Write = tuple[str, Any]
@@ -141,7 +141,7 @@ _LOCK = threading.Lock()
 
 
 Held = tuple[dict[Any, Any], list[Any]]
-"""The values of a state as they were, which keeps them, and the prints of those that can change in place."""
+"""The values of a state as they were, which keeps them, and the looks at those that can change in place."""
 
 
 def fields_of(state: Any) -> dict[Any, Any] | None:
@@ -150,36 +150,30 @@ def fields_of(state: Any) -> dict[Any, Any] | None:
     return fields if type(fields) is dict else None
 
 
-def prints(fields: dict[Any, Any]) -> list[Any]:
-    """Return the prints of the values that can change in place, in their order.
+def looks(fields: dict[Any, Any]) -> list[Any]:
+    """Return the looks at the values that can change in place, in their order.
 
-    For text and numbers being the same object says all. Most lists of a small state are empty: 0.
+    For text and numbers being the same object says all.
     """
-    out = []
-    parts = fields.values()
-    for value in compress(parts, map(fingerprints.can_change, map(type, parts))):
-        out.append(0 if type(value) is list and not value else fingerprints.fingerprint(value))  # noqa: PERF401 - a call more
-    return out
+    return list(map(look, compress(fields.values(), map(can_change, map(type, fields.values())))))
 
 
 def mutated(before: Held, state: Any) -> tuple[str, ...]:
     """Return the keys changed in place, and "key=" for those that were assigned anew on the state object."""
-    were, printed = before
+    were, looked = before
     now = (state if type(state) is dict else fields_of(state) or {}).copy()
-    if (
-        now.keys() == were.keys()
-        and all(map(is_, now.values(), were.values()))
-        and (not printed or printed == prints(now))
-    ):
-        return ()
-    then = iter(printed)
-    old = {k: None if type(v) in fingerprints.LEAVES else next(then) for k, v in were.items()}
+    if now.keys() == were.keys() and all(map(is_, now.values(), were.values())):
+        inside = compress(were.values(), map(can_change, map(type, were.values()))) if looked else ()
+        if not any(map(changed, looked, inside)):
+            return ()
+    then = iter(looked)
+    old = {k: next(then) if can_change(type(v)) else None for k, v in were.items()}
     out = []
     for key in {**were, **now}:
         if type(key) is not str:
             continue
         if key not in were or key not in now or were[key] is not now[key]:
             out.append(f"{key}=")
-        elif old[key] is not None and prints({key: now[key]}) != [old[key]]:
+        elif changed(old[key], now[key]):
             out.append(key)
     return tuple(out)
