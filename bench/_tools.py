@@ -1,6 +1,7 @@
 """Tools a user would pick instead, each run in an environment of its own: `python bench/_tools.py NAME STEPS REPEATS`.
 
-Prints one JSON line: CPU seconds of plain and watched runs of the graph with the growing list, interleaved.
+Prints one JSON line: CPU seconds of plain and watched runs of the graph with the growing list, interleaved; and, if the
+tool shows what is saved, of watched runs until each superstep's saved state is there to be shown.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def on_disk(path):
 
 
 def ways(name, given):
-    """Return (plain, watched): a plain run on the kind of saver that the tool goes with, and one with the tool."""
+    """Return the ways to run: plain, on the kind of saver the tool goes with; with the tool; until it can show."""
 
     def run(graph, config=CONFIG):
         return graph.invoke(given, config, durability="sync")
@@ -49,8 +50,17 @@ def ways(name, given):
         def replay():
             path = new_file()
             run(talk_graph(ReplayCheckpointer(db_path=path)), {**CONFIG, "callbacks": [ReplayCallbackHandler(path)]})
+            return path
 
-        return plain_on_disk, replay
+        def timeline():  # what its page asks its server for, without the server and HTTP
+            from langgraph_replay.server import create_app
+
+            asked = {route.path: route.endpoint for route in create_app(replay()).routes if hasattr(route, "endpoint")}
+            steps = asked["/api/threads/{thread_id}/steps"]("1")
+            state = asked["/api/threads/{thread_id}/steps/{checkpoint_id}/state"]
+            return [state("1", step["checkpoint_id"]) for step in steps]
+
+        return {"plain": plain_on_disk, "recorded": replay, "shown": timeline}
     if name == "langgraph-viz":
         from langgraph_viz.state_tracker import CaptureConfig, StateTracker
         from langgraph_viz.wrapper import WrappedApp
@@ -58,7 +68,7 @@ def ways(name, given):
         def viz():  # what visualize() wraps a graph in, without its server, which would count too
             run(WrappedApp(talk_graph(), StateTracker(CaptureConfig())))
 
-        return plain, viz
+        return {"plain": plain, "recorded": viz}
     if name == "agent-tracegraph":
         from tracegraph import artifact
         from tracegraph.normalize import normalize
@@ -69,7 +79,7 @@ def ways(name, given):
             run(talk_graph(on_disk(path)))
             artifact.save(normalize(ingest_snapshot(Path(path), "1", error_channel="error")), Path(path + ".json"))
 
-        return plain_on_disk, ingested
+        return {"plain": plain_on_disk, "recorded": ingested, "shown": ingested}
     import mlflow
 
     mlflow.set_tracking_uri(f"sqlite:///{new_file()}")
@@ -84,12 +94,13 @@ def ways(name, given):
         finally:
             mlflow.langchain.autolog(disable=True)
 
-    return plain, logged
+    return {"plain": plain, "recorded": logged}
 
 
 if __name__ == "__main__":
     given = {"n": 0, "upto": 3, "messages": []}
-    plain, watched = ways(sys.argv[1], given)
-    plain(), watched()
+    each = ways(sys.argv[1], given)
+    for warm_up in each.values():
+        warm_up()
     given["upto"] = int(sys.argv[2])
-    print(json.dumps(interleaved(int(sys.argv[3]), plain=plain, recorded=watched)), flush=True)
+    print(json.dumps(interleaved(int(sys.argv[3]), **each)), flush=True)

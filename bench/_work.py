@@ -66,8 +66,11 @@ def _sqlite():
     return SqliteSaver(sqlite3.connect(file.name, check_same_thread=False))
 
 
-def record_cost(kind, steps, repeats, debug=False):
-    """Plain and recorded runs of one graph; with `debug` the debug stream, kept in a list, in place of plain."""
+def record_cost(kind, steps, repeats, debug=False, shown=False):
+    """Plain and recorded runs of one graph; with `debug` the debug stream, kept in a list, in place of plain.
+
+    With `shown` also recorded runs until all that the stepper shows of each superstep is there.
+    """
     from _growing import CONFIG
 
     import hitl_lab
@@ -82,29 +85,45 @@ def record_cost(kind, steps, repeats, debug=False):
 
     def recorded():
         graph = make()
-        with hitl_lab.record():
+        with hitl_lab.record() as trace:
             graph.invoke(given, CONFIG, durability="sync")
+        return trace
 
-    for warm_up in (plain, streamed, recorded):
+    def framed():
+        from hitl_lab.views.stepper import trace_frames
+
+        return trace_frames(recorded())
+
+    ways = {"plain": streamed if debug else plain, "recorded": recorded} | ({"shown": framed} if shown else {})
+    for warm_up in ways.values():
         warm_up()
     make, given = _graph(kind, steps)
-    return interleaved(repeats, plain=streamed if debug else plain, recorded=recorded)
+    return interleaved(repeats, **ways)
 
 
-def counted(kind, steps, recorded):
-    """One run, alone between two words to callgrind, which counts the instructions of the process in between."""
+def counted(kind, steps, way, without=None):
+    """One run, alone between two words to callgrind, which counts the instructions of the process in between.
+
+    way: "plain", "recorded" or "debug", the debug stream kept in a list. without: a part of recording to leave out.
+    """
     import subprocess
 
     from _growing import CONFIG
 
     import hitl_lab
 
+    if without is not None:
+        import _parts
+
+        _parts.leave_out(without)
+
     def run(make, given):
-        if recorded:
+        if way == "recorded":
             with hitl_lab.record():
-                make().invoke(given, CONFIG, durability="sync")
-        else:
-            make().invoke(given, CONFIG, durability="sync")
+                return make().invoke(given, CONFIG, durability="sync")
+        if way == "debug":
+            return list(make().stream(given, CONFIG, stream_mode="debug", durability="sync"))
+        return make().invoke(given, CONFIG, durability="sync")
 
     def count(switch):
         subprocess.run(["callgrind_control", "-i", switch, str(os.getpid())], capture_output=True, check=True)

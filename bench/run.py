@@ -30,6 +30,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results.json"
 PAGE = ROOT / "docs" / "performance.md"
 BEGIN, END = "<!-- table begins -->", "<!-- table ends -->"
+PARTS_BEGIN, PARTS_END = "<!-- parts begin -->", "<!-- parts end -->"
 ENVIRONMENTS = ROOT / ".run" / "bench"
 TOOLS = {
     "langgraph-replay": ["langgraph-checkpoint-sqlite"],
@@ -66,7 +67,9 @@ def compared(runs):
     plain = [s for run in runs for s in run["plain"]]
     recorded = [s for run in runs for s in run["recorded"]]
     pairs = [b / a for run in runs for a, b in zip(run["plain"], run["recorded"], strict=True)]
+    shown = [s for run in runs for s in run.get("shown", ())]
     return {
+        **({"shown_median": statistics.median(shown)} if shown else {}),
         "plain": min(plain),
         "recorded": min(recorded),
         "ratio": min(recorded) / min(plain),
@@ -150,12 +153,10 @@ def idle(quick):
 
 def instructions(quick):
     """Return the rows of what callgrind counts, the same on a busy machine."""
-    if shutil.which("valgrind") is None or shutil.which("callgrind_control") is None:
-        raise Cannot("valgrind is not installed")
     told, rows = {}, []
     for kind, full, name, reach in COUNTED:
         steps = max(1, full // 10) if quick else full
-        plain, recorded = (_counted(kind, steps, way) for way in (False, True))
+        plain, recorded = (_counted(kind, steps, way) for way in ("plain", "recorded"))
         told[kind] = {"steps": steps, "plain": plain, "recorded": recorded, "ratio": recorded / plain}
         what = f"counted instead of timed: {steps} supersteps, {name}"
         more = f"{plain / 1e6:,.0f} M → {recorded / 1e6:,.0f} M instructions"
@@ -171,8 +172,59 @@ COUNTED = (
 )
 
 
-def _counted(kind, steps, recorded):
-    given = json.dumps({"kind": kind, "steps": steps, "recorded": recorded})
+def parts(quick):
+    """Return no rows of the table, but the figures of another: what recording consists of."""
+    told = {}
+    for kind, full in PARTS_OF.items():
+        steps = full // 20 if quick else full
+        one = {way: _counted(kind, steps, way) for way in ("plain", "recorded", "debug")}
+        # One after the other, each in a process of its own: what is left out stays out.
+        one["without"] = {name: _counted(kind, steps, "recorded", name) for name in _names_of_parts()}
+        told[kind] = {"steps": steps, **one}
+    return told, []
+
+
+PARTS_OF = {"small": 200, "growing": 400}
+
+
+def _names_of_parts():
+    program = "import sys, json; sys.path[:0] = ['.', 'bench']; import _parts; print(json.dumps(list(_parts.PARTS)))"
+    return _last_line([sys.executable, "-c", program], 60)
+
+
+def parts_table(figures):
+    """Return the table of the parts as Markdown: thousands of instructions a superstep."""
+    columns = {kind: figures[kind] for kind in PARTS_OF}
+
+    def row(name, of):
+        cells = (f"{of(one) / one['steps'] / 1e3:,.0f} k" for one in columns.values())
+        return f"| {name} | {' | '.join(cells)} |"
+
+    def rest(one):
+        return one["recorded"] - one["plain"] - sum(one["recorded"] - n for n in one["without"].values())
+
+    names = next(iter(columns.values()))["without"]
+    heads = (f"{one['steps']} supersteps, {PARTS_NAMES[kind]}" for kind, one in columns.items())
+    return "\n".join(
+        [
+            f"| instructions a superstep | {' | '.join(heads)} |",
+            "|---|---|---|",
+            row("LangGraph, unrecorded", lambda one: one["plain"]),
+            row("**recording adds**", lambda one: one["recorded"] - one["plain"]),
+            *(row(name, lambda one, name=name: one["recorded"] - one["without"][name]) for name in names),
+            row("the rest: tasks planned, started and sending; into each hook and out of it", rest),
+            row('**`stream_mode="debug"`, kept in a list, adds**', lambda one: one["debug"] - one["plain"]),
+        ]
+    )
+
+
+PARTS_NAMES = {"small": "small state", "growing": "growing message list"}
+
+
+def _counted(kind, steps, way, without=None):
+    if shutil.which("valgrind") is None or shutil.which("callgrind_control") is None:
+        raise Cannot("valgrind is not installed")
+    given = json.dumps({"kind": kind, "steps": steps, "way": way, "without": without})
     with tempfile.TemporaryDirectory() as folder:
         callgrind = ["valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={folder}/out"]
         command = [*callgrind, sys.executable, "bench/_work.py", "counted", given]
@@ -306,15 +358,19 @@ def kernel(_quick):
 
 def tools(quick):
     """Return a row for each tool that a user would pick instead, and hitl_lab on the same graph."""
-    steps, repeats = (50, 1) if quick else (200, 4)
-    told = {name: cost(kind, steps, 1, repeats) for name, kind in OWN.items()}
-    rows = [(f"{name}, {steps} supersteps, growing list", ratio(one), seconds(one), "") for name, one in told.items()]
+    steps, processes, repeats = (50, 1, 1) if quick else (200, 3, 6)
+    told = {name: cost(kind, steps, processes, repeats, shown=True) for name, kind in OWN.items()}
+    rows = [
+        (f"{name}, {steps} supersteps, growing list", ratio(one), f"{seconds(one)} · {SHOWS[name]}{_shown(one)}", "")
+        for name, one in told.items()
+    ]
     for name in TOOLS:
         python = inside(ENVIRONMENTS / name)
         try:
             if not python.exists():
                 raise Cannot("not installed: bench/run.py --tools")
-            one = compared([_last_line([str(python), "bench/_tools.py", name, str(steps), str(repeats)], 300)])
+            command = [str(python), "bench/_tools.py", name, str(steps), str(repeats)]
+            one = compared([_last_line(command, 300) for _ in range(processes)])
         except (Cannot, subprocess.TimeoutExpired) as exc:
             told[name] = {"cannot": str(exc)}
             rows.append((name, "does not run", str(exc), ""))
@@ -323,12 +379,20 @@ def tools(quick):
         versions = subprocess.run([str(python), "-c", ask], capture_output=True, text=True, check=True).stdout.split()
         told[name] = {**one, "version": versions[0], "langgraph": versions[1]}
         title = f"{name} {versions[0]} (langgraph {versions[1]})"
-        rows.append((title, ratio(one), f"{seconds(one)} · {SHOWS[name]}", ""))
+        rows.append((title, ratio(one), f"{seconds(one)} · {SHOWS[name]}{_shown(one)}", ""))
     return told, rows
+
+
+def _shown(told):
+    if "shown_median" not in told:
+        return ""
+    return f"; until what is saved after each superstep is there to be shown: {told['shown_median']:.3f} s"
 
 
 OWN = {"hitl_lab": "growing", "hitl_lab on SqliteSaver": "growing on disk"}
 SHOWS = {
+    "hitl_lab": "all that the stepper shows",
+    "hitl_lab on SqliteSaver": "the same",
     "langgraph-replay": "a SQLite saver of its own, against SqliteSaver; keeps checkpoints and model calls, no writes",
     "langgraph-viz": "returned values of each superstep; its server left out",
     "agent-tracegraph": "reads SqliteSaver's file after the run, which is counted; checkpoints, no dropped write",
@@ -350,7 +414,7 @@ def course(_quick):
 ROWS = {
     f.__name__: f
     for f in (
-        *(small, sqlite, growing, wide, instructions, idle, debug, memory),
+        *(small, sqlite, growing, wide, instructions, parts, idle, debug, memory),
         *(reading, file, stepper, imports, kernel, tools, course),
     )
 }
@@ -420,10 +484,20 @@ def _cell(text):
 def write(results):
     """Write results.json and the table into the page."""
     RESULTS.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    if PAGE.exists() and BEGIN in (text := PAGE.read_text(encoding="utf-8")):
-        head, rest = text.split(BEGIN, 1)
-        tail = rest.split(END, 1)[1]
-        PAGE.write_text(f"{head}{BEGIN}\n{table(results)}\n{END}{tail}", encoding="utf-8")
+    if not PAGE.exists():
+        return
+    text = _between(PAGE.read_text(encoding="utf-8"), BEGIN, END, table(results))
+    counted = results["rows"].get("parts", {}).get("figures", {})
+    if PARTS_OF.keys() <= counted.keys():
+        text = _between(text, PARTS_BEGIN, PARTS_END, parts_table(counted))
+    PAGE.write_text(text, encoding="utf-8")
+
+
+def _between(text, begin, end, new):
+    if begin not in text:
+        return text
+    head, rest = text.split(begin, 1)
+    return f"{head}{begin}\n{new}\n{end}{rest.split(end, 1)[1]}"
 
 
 def main():
