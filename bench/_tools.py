@@ -83,6 +83,7 @@ def ways(name, given):
     import mlflow
 
     mlflow.set_tracking_uri(f"sqlite:///{new_file()}")
+    mlflow.create_experiment("bench", artifact_location=Path(FOLDER.name).as_uri())
     mlflow.set_experiment("bench")
 
     def logged():

@@ -104,13 +104,15 @@ def record_cost(kind, steps, repeats, debug=False, shown=False):
 def counted(kind, steps, way, without=None):
     """One run, alone between two words to callgrind, which counts the instructions of the process in between.
 
-    way: "plain", "recorded" or "debug", the debug stream kept in a list. without: a part of recording to leave out.
+    way: "plain", "recorded" or "debug", the debug stream kept in a list; "alone", plain in a process that never
+    imported hitl_lab, or "idle", in one that did, and has recorded before. without: a part of recording to leave out.
     """
     import subprocess
 
     from _growing import CONFIG
 
-    import hitl_lab
+    if way != "alone":
+        import hitl_lab
 
     if without is not None:
         import _parts
@@ -129,6 +131,10 @@ def counted(kind, steps, way, without=None):
         subprocess.run(["callgrind_control", "-i", switch, str(os.getpid())], capture_output=True, check=True)
 
     run(*_graph(kind, 5))
+    if way == "idle":
+        with hitl_lab.record():
+            run(*_graph(kind, 5))
+        run(*_graph(kind, 5))
     count("on")
     run(*_graph(kind, steps))
     count("off")

@@ -134,7 +134,7 @@ def wide(quick):
 
 
 def idle(quick):
-    """Return the row of a process that has hitl_lab but does not record. A pair is two processes, each at its best."""
+    """Return the rows of a process that has hitl_lab but does not record. A pair is two processes, each at its best."""
     seen = {True: [], False: []}
     for i in range(2 if quick else 8):
         for installed in (True, False) if i % 2 else (False, True):
@@ -148,7 +148,15 @@ def idle(quick):
         "plain_median": statistics.median(seen[False]),
         "recorded_median": statistics.median(seen[True]),
     }
-    return told, [("imported, has recorded before, does not record now", ratio(told), seconds(told), "1.01")]
+    rows = [("imported, has recorded before, does not record now", ratio(told), seconds(told), "1.01")]
+    try:
+        steps = 20 if quick else 200
+        told["counted"] = {way: _counted("small", steps, way) for way in ("alone", "idle")}
+    except Cannot:
+        return told, rows
+    plain, idle = told["counted"].values()
+    more = f"{plain / 1e6:,.1f} M → {idle / 1e6:,.1f} M instructions"
+    return told, [*rows, ("the same, counted", f"{idle / plain:.3f}", more, "1.01")]
 
 
 def instructions(quick):
