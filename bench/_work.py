@@ -101,11 +101,13 @@ def record_cost(kind, steps, repeats, debug=False, shown=False):
     return interleaved(repeats, **ways)
 
 
-def counted(kind, steps, way, without=None):
+def counted(kind, steps, way, without=None, steady=False):
     """One run, alone between two words to callgrind, which counts the instructions of the process in between.
 
     way: "plain", "recorded" or "debug", the debug stream kept in a list; "alone", plain in a process that never
     imported hitl_lab, or "idle", in one that did, and has recorded before. without: a part of recording to leave out.
+    steady: keep the garbage collector from what was there before: whether one of its full rounds falls into the run
+    makes more of a difference than most parts do.
     """
     import subprocess
 
@@ -135,6 +137,9 @@ def counted(kind, steps, way, without=None):
         with hitl_lab.record():
             run(*_graph(kind, 5))
         run(*_graph(kind, 5))
+    gc.collect()
+    if steady:
+        gc.freeze()
     count("on")
     run(*_graph(kind, steps))
     count("off")
