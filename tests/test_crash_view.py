@@ -37,7 +37,7 @@ def test_a_click_opens_the_traces_of_the_cell(table):
     cells = [child for child in grid.children if isinstance(child, ipywidgets.Button)]
     assert [cell.description for cell in cells] == [
         "0 of 5 kept, question",
-        "races: 2 outcomes in 2",
+        "races: 2 outcomes in 2 tries",
         "not reached",
         "not reached",
     ]
@@ -46,6 +46,7 @@ def test_a_click_opens_the_traces_of_the_cell(table):
     (stepper,) = below.children
     assert isinstance(stepper, Stepper)
     cells[1].click()
+    assert [cell.button_style for cell in cells] == ["", "primary", "", ""]
     assert len(below.children) == 2
     assert "(1 of 2 tries)" in below.children[0]._title
 

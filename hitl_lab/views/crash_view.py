@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import ipywidgets as widgets
 
 from hitl_lab.crashes import in_words
+from hitl_lab.sentences import plural
 from hitl_lab.views.stepper import Stepper
 from hitl_lab.views.tables import Table, table_document
 
@@ -45,6 +46,7 @@ def _all_kept(found: Crash) -> bool:
 def buttons(table: CrashTable) -> widgets.VBox:
     """Return the widget: rows of points, columns of durability modes; a click opens the traces of the cell."""
     below = widgets.VBox([widgets.HTML("Choose a cell to see its trace: the run up to the kill, then the resume.")])
+    each: list[widgets.Button] = []
     grid: list[widgets.Widget] = [widgets.HTML("<b>killed</b>")]
     grid += [widgets.HTML(f"<b>{durability}</b>") for durability in table.durabilities]
     for at, saver, cells in table.rows():
@@ -55,7 +57,8 @@ def buttons(table: CrashTable) -> widgets.VBox:
                 tooltip="\n".join(cell.lines()),
                 layout=widgets.Layout(width="100%"),
             )
-            button.on_click(partial(_open, below, cell))
+            button.on_click(partial(_open, below, cell, each))
+            each.append(button)
             grid.append(button)
     columns = f"minmax(14em, 2fr) repeat({len(table.durabilities)}, minmax(9em, 1fr))"
     layout = widgets.Layout(grid_template_columns=columns, grid_gap="2px 8px")
@@ -65,17 +68,19 @@ def buttons(table: CrashTable) -> widgets.VBox:
 def _short(cell: Cell) -> str:
     first = cell.tries[0]
     if cell.racing:
-        return f"races: {len(cell.counts())} outcomes in {len(cell.tries)}"
+        return f"races: {plural(len(cell.counts()), 'outcome')} in {plural(len(cell.tries), 'try', 'tries')}"
     if not first.reached:
         return "not reached"
     return f"{first.kept} kept, {'question' if first.question else 'no question'}"
 
 
-def _open(below: widgets.VBox, cell: Cell, _button: Any) -> None:
+def _open(below: widgets.VBox, cell: Cell, each: list[widgets.Button], chosen: widgets.Button) -> None:
+    for button in each:
+        button.button_style = "primary" if button is chosen else ""
     shown: list[widgets.Widget] = []
     for found, seen in _outcomes(cell):
         title = f"{in_words(found.at)}, {found.durability}, {found.saver}: {found.summary}"
-        label = f"{title} ({seen} of {len(cell.tries)} tries)" if cell.racing else title
+        label = f"{title} ({seen} of {plural(len(cell.tries), 'try', 'tries')})" if cell.racing else title
         shown.append(Stepper(found.trace, title=label))
     for old in below.children:
         old.close()
