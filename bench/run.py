@@ -31,7 +31,6 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results.json"
 PAGE = ROOT / "docs" / "performance.md"
 BEGIN, END = "<!-- table begins -->", "<!-- table ends -->"
-PARTS_BEGIN, PARTS_END = "<!-- parts begin -->", "<!-- parts end -->"
 ENVIRONMENTS = ROOT / ".run" / "bench"
 TOOLS = {
     "langgraph-replay": ["langgraph-checkpoint-sqlite"],
@@ -369,13 +368,9 @@ def kernel(_quick):
 
 
 def tools(quick):
-    """Return a row for each tool that a user would pick instead, and hitl_lab on the same graph."""
+    """Return no rows of the table, but the figures of another: tools that a user would pick instead, and hitl_lab."""
     steps, processes, repeats = (50, 1, 1) if quick else (200, 3, 6)
     told = {name: cost(kind, steps, processes, repeats, shown=True) for name, kind in OWN.items()}
-    rows = [
-        (f"{name}, {steps} supersteps, growing list", ratio(one), f"{seconds(one)} · {SHOWS[name]}{_shown(one)}", "")
-        for name, one in told.items()
-    ]
     for name in TOOLS:
         python = inside(ENVIRONMENTS / name)
         try:
@@ -385,30 +380,37 @@ def tools(quick):
             one = compared([_last_line(command, 300) for _ in range(processes)])
         except (Cannot, subprocess.TimeoutExpired) as exc:
             told[name] = {"cannot": str(exc)}
-            rows.append((name, "does not run", str(exc), ""))
             continue
         ask = f"import importlib.metadata as m; print(*map(m.version, ({name!r}, 'langgraph')))"
         versions = subprocess.run([str(python), "-c", ask], capture_output=True, text=True, check=True).stdout.split()
         told[name] = {**one, "version": versions[0], "langgraph": versions[1]}
-        title = f"{name} {versions[0]} (langgraph {versions[1]})"
-        rows.append((title, ratio(one), f"{seconds(one)} · {SHOWS[name]}{_shown(one)}", ""))
-    return told, rows
+    return told, []
 
 
-def _shown(told):
-    if "shown_median" not in told:
-        return ""
-    return f"; until what is saved after each superstep is there to be shown: {told['shown_median']:.3f} s"
+def tools_table(figures):
+    """Return the table of the tools as Markdown."""
+    out = [
+        "| tool | recorded / plain | plain → recorded | until it can be shown | what it shows |",
+        "|---|---|---|---|---|",
+    ]
+    for name, one in figures.items():
+        if "cannot" in one:
+            out.append(f"| {name} | does not run | | | {_cell(one['cannot'])} |")
+            continue
+        title = f"{name} {one['version']} (langgraph {one['langgraph']})" if "version" in one else f"**{name}**"
+        shown = f"{one['shown_median']:.3f} s" if "shown_median" in one else ""
+        out.append(f"| {title} | {ratio(one)} | {seconds(one)} | {shown} | {SHOWS[name]} |")
+    return "\n".join(out)
 
 
 OWN = {"hitl_lab": "growing", "hitl_lab on SqliteSaver": "growing on disk"}
 SHOWS = {
-    "hitl_lab": "all that the stepper shows",
+    "hitl_lab": "each step of each task: its writes, what is saved of them and what is not",
     "hitl_lab on SqliteSaver": "the same",
-    "langgraph-replay": "a SQLite saver of its own, against SqliteSaver; keeps checkpoints and model calls, no writes",
-    "langgraph-viz": "returned values of each superstep; its server left out",
-    "agent-tracegraph": "reads SqliteSaver's file after the run, which is counted; checkpoints, no dropped write",
-    "mlflow": "autolog: inputs and outputs of each node as spans, no saved state",
+    "langgraph-replay": "checkpoints, in a SQLite saver of its own; calls of models; no writes",
+    "langgraph-viz": "returned values of each superstep; its server is left out",
+    "agent-tracegraph": "checkpoints, read from SqliteSaver's file after the run, which is counted; no dropped write",
+    "mlflow": "inputs and outputs of each node (autolog); no saved state",
 }
 
 
@@ -431,6 +433,11 @@ ROWS = {
     )
 }
 NAMED_ONLY = {"course"}
+# Tables of their own: name, where they stand on the page, and what makes them of the figures.
+OWN_TABLES = (
+    ("parts", "<!-- parts begin -->", "<!-- parts end -->", parts_table),
+    ("tools", "<!-- tools begin -->", "<!-- tools end -->", tools_table),
+)
 
 
 # ------------------------------------------------------------ the program
@@ -499,9 +506,10 @@ def write(results):
     if not PAGE.exists():
         return
     text = _between(PAGE.read_text(encoding="utf-8"), BEGIN, END, table(results))
-    counted = results["rows"].get("parts", {}).get("figures", {})
-    if PARTS_OF.keys() <= counted.keys():
-        text = _between(text, PARTS_BEGIN, PARTS_END, parts_table(counted))
+    for name, begin, end, made in OWN_TABLES:
+        figures = results["rows"].get(name, {}).get("figures", {})
+        if figures and "cannot" not in figures:
+            text = _between(text, begin, end, made(figures))
     PAGE.write_text(text, encoding="utf-8")
 
 
@@ -538,6 +546,8 @@ def main():
         took = time.perf_counter() - start
         for cells in rows:
             print(" · ".join(c for c in map(str, cells) if c) + f"   [{name}, {took:.0f} s]", flush=True)
+        for made in (own[3] for own in OWN_TABLES if own[0] == name and "cannot" not in told):
+            print(f"{made(told)}\n[{name}, {took:.0f} s]", flush=True)
         if not options.quick:
             write(results)  # after each row: a run that is stopped leaves what it has measured
 
