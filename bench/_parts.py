@@ -13,6 +13,7 @@ from langgraph.pregel._runner import PregelRunner
 
 import hitl_lab
 from hitl_lab.tracing import channels, recorder, shapes
+from hitl_lab.tracing.observer import LoopObserver
 from hitl_lab.tracing.seams import loops, runner
 
 
@@ -44,8 +45,27 @@ PARTS = {
 }
 """By what each part does: (object, attribute, stand-in) for each thing that does it."""
 
+EMPTY = "all but the hooks"
+
+
+def bare_info(_loop, task):
+    """Stand for `info_of`: what the hooks themselves need of a task."""
+    return task.id, task.name, "pull", (), bool(task.writes), False, None, None
+
+
+def _empty_hooks():
+    told = (name for name, found in vars(LoopObserver).items() if callable(found) and name[:1] != "_")
+    yield from ((LoopObserver, name, nothing) for name in told)
+    yield loops, "info_of", bare_info
+    yield from PARTS["the thread, read back at the end"]
+    yield from PARTS["the graph's structure, read once a graph"]
+
 
 def leave_out(name):
-    """Leave a part out of recording, for the rest of this process; with "" none, in a process like the others."""
-    for holder, attribute, stand_in in PARTS.get(name, ()):
+    """Leave a part out of recording, for the rest of this process; with "" none, in a process like the others.
+
+    With EMPTY the hooks are all that is left: each is called with what it would be told, looks at nothing and keeps
+    nothing. That is the least that recording can cost, however it is done behind them.
+    """
+    for holder, attribute, stand_in in _empty_hooks() if name == EMPTY else PARTS.get(name, ()):
         setattr(holder, attribute, stand_in)

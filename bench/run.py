@@ -185,13 +185,13 @@ def parts(quick):
     told = {}
     for kind, full in PARTS_OF.items():
         steps = full // 20 if quick else full
-        names, ways = _names_of_parts(), ("plain", "recorded", "debug")
-        asked = [*((way, "") for way in ways), *(("recorded", name) for name in names)]
+        (empty, *names), ways = _names_of_parts(), ("plain", "recorded", "debug")
+        asked = [*((way, "") for way in ways), ("recorded", empty), *(("recorded", name) for name in names)]
         # Each in a process of its own: what is left out stays out. Side by side, for nothing is timed.
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             found = list(pool.map(lambda of, kind=kind, steps=steps: _counted(kind, steps, *of, steady=True), asked))
-        without = dict(zip(names, found[len(ways) :], strict=True))
-        told[kind] = {"steps": steps, **dict(zip(ways, found, strict=False)), "without": without}
+        without = dict(zip(names, found[len(ways) + 1 :], strict=True))
+        told[kind] = {"steps": steps, **dict(zip((*ways, "hooks"), found, strict=False)), "without": without}
     return told, []
 
 
@@ -199,7 +199,8 @@ PARTS_OF = {"small": 200, "growing": 400}
 
 
 def _names_of_parts():
-    program = "import sys, json; sys.path[:0] = ['.', 'bench']; import _parts; print(json.dumps(list(_parts.PARTS)))"
+    told = "print(json.dumps([_parts.EMPTY, *_parts.PARTS]))"
+    program = f"import sys, json; sys.path[:0] = ['.', 'bench']; import _parts; {told}"
     return _last_line([sys.executable, "-c", program], 60)
 
 
@@ -224,6 +225,7 @@ def parts_table(figures):
             row("**recording adds**", lambda one: one["recorded"] - one["plain"]),
             *(row(name, lambda one, name=name: one["recorded"] - one["without"][name]) for name in names),
             row("the rest: tasks planned, started and sending; into each hook and out of it", rest),
+            row("**the same hooks, empty, add**", lambda one: one["hooks"] - one["plain"]),
             row('**`stream_mode="debug"`, kept in a list, adds**', lambda one: one["debug"] - one["plain"]),
         ]
     )
