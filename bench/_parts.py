@@ -53,19 +53,28 @@ def bare_info(_loop, task):
     return task.id, task.name, "pull", (), bool(task.writes), False, None, None
 
 
-def _empty_hooks():
-    told = (name for name, found in vars(LoopObserver).items() if callable(found) and name[:1] != "_")
-    yield from ((LoopObserver, name, nothing) for name in told)
-    yield loops, "info_of", bare_info
-    yield from PARTS["the thread, read back at the end"]
-    yield from PARTS["the graph's structure, read once a graph"]
+def stand_ins(name):
+    """Return (object, attribute, stand-in) for each thing to leave out; none for "".
+
+    With EMPTY the hooks are all that is left: each is called with what it would be told, looks at nothing and keeps
+    nothing.
+    """
+    if name != EMPTY:
+        return PARTS[name] if name else []
+    told = (method for method, found in vars(LoopObserver).items() if callable(found) and method[:1] != "_")
+    return [
+        *((LoopObserver, method, nothing) for method in told),
+        (loops, "info_of", bare_info),
+        *PARTS["the thread, read back at the end"],
+        *PARTS["the graph's structure, read once a graph"],
+    ]
 
 
 def leave_out(name):
     """Leave a part out of recording, for the rest of this process; with "" none, in a process like the others.
 
-    With EMPTY the hooks are all that is left: each is called with what it would be told, looks at nothing and keeps
-    nothing. That is the least that recording can cost, however it is done behind them.
+    Raises AttributeError for what is not there any more: to put a stand-in for it would leave out nothing.
     """
-    for holder, attribute, stand_in in _empty_hooks() if name == EMPTY else PARTS.get(name, ()):
+    for holder, attribute, stand_in in stand_ins(name):
+        getattr(holder, attribute)
         setattr(holder, attribute, stand_in)
